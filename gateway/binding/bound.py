@@ -20,11 +20,11 @@ from typing import TypeAlias
 from gateway.binding.text.classify import Statement
 from gateway.catalog.system_tables import is_system_table
 from gateway.catalog.tables import Dataset, Table
+from gateway.plan.aggregates import Aggregate, with_limits
 from gateway.plan.fields import Field
 from gateway.plan.formulas import AggregateRef, Cells, Form, Readings, aggregate_places, form_text
-from gateway.plan.grouping import Aggregate, with_limits
 from gateway.plan.print import explain_plan
-from gateway.plan.uses import Use
+from gateway.plan.rewrite import Use
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from gateway.binding.aggregates import AGGREGATES
 from gateway.binding.text.dialect import name_of_function
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
-from gateway.functions.signature import check_arguments
+from gateway.functions.function import check_arguments
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import (
     AGED,
@@ -33,9 +33,9 @@ from gateway.functions.times import (
     call_date_trunc,
     call_extract,
 )
+from gateway.plan.fields import DATE, DOUBLE, TIMES, TIMESTAMP, is_number
 from gateway.plan.like_pattern import ESCAPE, LONGEST_BLANKED, read_pattern, with_escape
 from gateway.plan.scalars import Call, Cast, Moment, Scalar
-from gateway.plan.types import DATE, DOUBLE, TIMES, TIMESTAMP, is_number
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _SPELLINGS: Final = MappingProxyType(

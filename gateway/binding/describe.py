@@ -15,7 +15,7 @@ from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Sql,
 from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Reason, Refusal, UnsupportedSql
-from gateway.plan.types import BIGINT, DOUBLE
+from gateway.plan.fields import BIGINT, DOUBLE
 
 _ABOUT_THE_TEXT: Final = frozenset(
     {Reason.SYNTAX_ERROR, Reason.NOT_PERMITTED, Reason.UNSUPPORTED_SQL}

@@ -26,10 +26,9 @@ from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
-from gateway.functions.signature import operator_type
-from gateway.plan.fields import Tie
+from gateway.functions.function import operator_type
+from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, Tie, common_type, is_number, plain
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
-from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common_type, is_number, plain
 
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",

@@ -21,11 +21,9 @@ from gateway.binding.select_list import Item, add_zone, is_zoned, unwrap_zone
 from gateway.binding.text.dialect import fold_name, identifier, name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
-from gateway.plan.aggregates import Measure
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.fields import DOUBLE, Field
 from gateway.plan.scalars import Scalar
-from gateway.plan.types import DOUBLE
 
 _MOST_MARKS = 32  # PostgreSQL takes fewer: the bits of an integer
 _HERE = "\0"  # the release's name is known when its plan is; no text has such a character

@@ -23,9 +23,8 @@ from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.functions.table import CALLED
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, DOUBLE, Field, common_type, plain
 from gateway.plan.scalars import Scalar, StagedValue
-from gateway.plan.types import BOOLEAN, DOUBLE, common_type, plain
 
 _WHOLE = re.compile(r"[0-9]{1,1000}")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)

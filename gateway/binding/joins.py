@@ -14,11 +14,10 @@ from gateway.binding.staging import StageBinder
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.joins import Join
 from gateway.plan.node import Node
 from gateway.plan.scalars import Call, Ref, Scalar, column_ids
-from gateway.plan.types import BOOLEAN
 
 
 class JoinBinder:

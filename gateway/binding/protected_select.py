@@ -44,9 +44,8 @@ from gateway.binding.subqueries import SubqueryBinder
 from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
 from gateway.binding.windows import bind_window
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.aggregates import Measure
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit
 from gateway.plan.fields import Tie
-from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar

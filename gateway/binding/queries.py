@@ -20,8 +20,8 @@ from gateway.binding.sources import Sources
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import common_type, plain
 from gateway.plan.joins import UnionAll
-from gateway.plan.types import common_type, plain
 
 
 class QueryBinder:

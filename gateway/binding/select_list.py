@@ -30,12 +30,12 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
 from gateway.functions.table import function_of
 from gateway.functions.times import call_date_trunc
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import PerUnit
+from gateway.plan.fields import DATE, TIMESTAMP
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Ref, Scalar, Shift
-from gateway.plan.types import DATE, TIMESTAMP
 
 _QUERIES = (exp.Select, exp.SetOperation)
 

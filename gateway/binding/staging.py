@@ -20,12 +20,10 @@ from gateway.catalog.system_tables import is_system_table
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Unbounded, UnsupportedSql
-from gateway.plan.fields import Field, column_id
-from gateway.plan.labels import ReleasedLabel
+from gateway.plan.fields import BOOLEAN, Field, ReleasedLabel, column_id
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Scan
 from gateway.plan.scalars import StagedValue
-from gateway.plan.types import BOOLEAN
 
 
 class StageBinder:

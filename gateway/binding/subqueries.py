@@ -33,8 +33,8 @@ from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
 from gateway.binding.staging import StageBinder
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Mark
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter
 from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids

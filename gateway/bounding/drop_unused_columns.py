@@ -5,7 +5,7 @@ Rows that agree in all columns that are read may then be taken for each other: n
 
 from dataclasses import replace
 
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window

@@ -15,7 +15,7 @@ from gateway.catalog.types import Family, Kind
 from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Scalar, Shift
-from gateway.ranges.granularity import grain_of
+from gateway.ranges.expressions import grain_of
 from gateway.ranges.relations import Range, range_of
 
 

@@ -4,10 +4,10 @@ INVARIANT: a relation for which nothing is said here has no more rows of a perso
 """
 
 from gateway.bounding.bound_joins import is_key_lookup
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected
-from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
+from gateway.plan.relations import conjuncts
 
 
 def may_be_pairs(node: Node) -> bool:

@@ -34,8 +34,7 @@ from gateway.errors import Code, UnsupportedSql
 from gateway.functions.costs import MOMENT, NUMBER, STEP, cast_cost
 from gateway.functions.result_sizes import Size, largest_size, size_of_type
 from gateway.functions.table import function_of
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window

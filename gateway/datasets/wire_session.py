@@ -15,7 +15,7 @@ from gateway.datasets.view import View
 from gateway.errors import BackendUnavailable, Code
 from gateway.policy.subjects import Subject
 from gateway.twin import Twin, VisibleTables
-from gateway.twin.line import TwinLine
+from gateway.twin.pool import TwinLine
 from gateway.twin.shadow_functions import SessionNames
 
 

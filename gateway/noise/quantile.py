@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.noise.entropy import Entropy
-from gateway.noise.exponential import Scores
-from gateway.noise.selection import Choice
+from gateway.noise.exponential import Choice, Scores
 from gateway.sensitivity.ranks import Aim, BesideQuantile, Highest, Lowest, QuantileLevel
 
 _LONGEST = 1 << 61

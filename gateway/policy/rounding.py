@@ -13,8 +13,7 @@ from gateway.catalog.tables import Column, ColumnRef, Dataset
 from gateway.catalog.types import Family
 from gateway.catalog.values import InvalidValue, read_number
 from gateway.errors import Code, NotPermitted
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.scalars import Case, Ref, Scalar
 from gateway.policy.field_types import seconds_of
 from gateway.policy.model import PolicyModel

@@ -7,12 +7,12 @@ a forbidden row gets anywhere. Values are compared as data; none is ever SQL tex
 from collections.abc import Mapping
 
 from gateway.catalog.tables import Dataset
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN
 from gateway.policy.decide import Rows
 from gateway.policy.row_rules import BoundRows, BoundTest
 

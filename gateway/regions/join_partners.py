@@ -7,9 +7,9 @@ the rows of an inner join.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gateway.plan.narrowing import conjuncts
+from gateway.plan.fields import BOOLEAN
+from gateway.plan.relations import conjuncts
 from gateway.plan.scalars import Call, Case, Ref, Scalar, StagedMember, column_ids, map_parts
-from gateway.plan.types import BOOLEAN
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.node import is_unit
 from gateway.plan.scalars import Call, Change, Ref, Scalar

@@ -23,8 +23,8 @@ from gateway.budget.account import Currency
 from gateway.catalog.values import value_json
 from gateway.digest import digest
 from gateway.json_form import Json
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Join, Mark
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Window

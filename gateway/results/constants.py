@@ -20,8 +20,7 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import InvalidValue, Value, read_value
 from gateway.columnar.texts import Row, TextRows, Texts, array_text
 from gateway.errors import Code, UnsupportedSql
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.relations import StagedRows
 from gateway.plan.sql_text import text_literal
 from gateway.results.rollup import NoisyLevel, NoisyRelease

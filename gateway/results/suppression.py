@@ -13,7 +13,7 @@ import numpy as np
 from gateway.binding.bound import Cut
 from gateway.columnar.intervals import Interval, IntervalRows
 from gateway.columnar.texts import Row, TextRows, Texts
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.results.constants import ConstantTable
 
 Intervals: TypeAlias = Sequence[Sequence[Interval]]

@@ -10,12 +10,11 @@ from fractions import Fraction
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import Family
 from gateway.errors import Code, UnsupportedSql
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Literal, Ref, Scalar
-from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrow_columns
+from gateway.ranges.expressions import bounds_of, narrow_columns
 from gateway.sensitivity.formulas import SPREADS, Formula, Linear, Quotient
 from gateway.sensitivity.lattice import lattice_of
 from gateway.sensitivity.measurement import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gateway.catalog.values import Value
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.choices import Choice, Histogram
 from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.group_weights import GroupWeights

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gateway.plan.grouping import Aggregate
-from gateway.plan.labels import Protected
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import Protected
 from gateway.plan.node import BrokenPlan
 from gateway.ranges.relations import inner_columns
 from gateway.sensitivity.aggregates import MeasurementBuilder

@@ -10,13 +10,12 @@ from typing import Final
 
 from gateway.catalog.values import Value
 from gateway.errors import Code, Unbounded, UnsupportedSql
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal
 from gateway.ranges.enumerate import list_values
-from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrow_columns
+from gateway.ranges.expressions import bounds_of, narrow_columns
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.buckets import MOST_BUCKETS, buckets_of
 from gateway.sensitivity.choices import (

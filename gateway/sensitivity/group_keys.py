@@ -6,12 +6,11 @@ from math import prod
 from typing import Final
 
 from gateway.catalog.values import Value
-from gateway.functions.range import NOTHING, Bounds
+from gateway.functions.range_arithmetic import NOTHING, Bounds
 from gateway.lru_cache import LruCache
-from gateway.plan.fields import Tie
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import Protected, Tie
 from gateway.plan.joins import Join, Mark
-from gateway.plan.labels import Protected
 from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Constant, Filter, Project, Scan
 from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk_scalar

@@ -15,8 +15,7 @@ from fractions import Fraction
 from math import prod
 from typing import Final
 
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.node import BrokenPlan
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.formulas import SPREADS, Formula, shift_formula

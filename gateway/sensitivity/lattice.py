@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
-from gateway.functions.range import Range
+from gateway.functions.range_arithmetic import Range
 
 _MOST: Final = 2**30
 _MOST_OF_ALL_ROWS: Final = 2**46  # times a weight of up to 2^16 it still fits into a bigint

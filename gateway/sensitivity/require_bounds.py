@@ -7,11 +7,11 @@ expression of every node, wherever it stands.
 from collections.abc import Mapping
 
 from gateway.errors import Code, Unbounded
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.functions.table import function_of
+from gateway.plan.fields import TIMES, is_number
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk_scalar
-from gateway.plan.types import TIMES, is_number
 from gateway.ranges.expressions import bounds_of, timestamp_bounds
 from gateway.ranges.relations import inner_columns
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gateway.functions.range import Range
+from gateway.functions.range_arithmetic import Range
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Scalar
-from gateway.plan.types import BOOLEAN
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.linear_formulas import Linear
 from gateway.sensitivity.measurement import DistanceOrigin, Rows, Total

@@ -8,10 +8,10 @@ from gateway.binding.bound import Cut, Empty, PassThrough, Release, Stage
 from gateway.binding.text.classify import split_statements
 from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.plan.fields import INTEGER, TEXT
 from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Literal
 from gateway.plan.sql_text import literal_sql
-from gateway.plan.types import INTEGER, TEXT
 
 
 def _cut(sql: str, *parameters: Given) -> Cut:

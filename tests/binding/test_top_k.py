@@ -15,8 +15,8 @@ from gateway.binding.top_k import can_select
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
 from gateway.catalog.types import parse_type
+from gateway.plan.fields import BIGINT
 from gateway.plan.scalars import Literal
-from gateway.plan.types import BIGINT
 from gateway.twin import Twin, TwinSession, visible_tables
 
 _CODES = Values(("a1", "b2", "c3"))

@@ -18,12 +18,12 @@ from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
+from gateway.plan.fields import BIGINT, BOOLEAN, DATE
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Moment, Ref
-from gateway.plan.types import BIGINT, BOOLEAN, DATE
 from gateway.ranges.relations import Range
 from gateway.sensitivity.person_sums import person_lattice
 

@@ -21,9 +21,9 @@ from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import TITLE, Code, Reason, Refusal, UnsupportedSql
 from gateway.functions import times
-from gateway.functions.signature import Signature
+from gateway.functions.function import Signature
 from gateway.functions.table import SIGNATURES
-from gateway.plan.types import NUMBERS
+from gateway.plan.fields import NUMBERS
 from gateway.twin import TwinRefused
 
 REFUSED: Final = "What is refused"

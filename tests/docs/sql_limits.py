@@ -11,7 +11,7 @@ from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
 from gateway.binding.text import lexer
 from gateway.errors import Code
-from gateway.functions import numbers, signature
+from gateway.functions import function, numbers
 from gateway.plan import node
 
 _DIGITS: Final = 40  # in the expression that reads numbers, gateway/catalog/values.py
@@ -123,10 +123,10 @@ LIMITS: Final = {
     "relations of persons and steps over them": Limit(node.MOST_NODES, _scans, _BIG),
     "texts put together in one column": Limit(node.MOST_TEXTS, _texts, _BIG),
     "characters of a constant in a function": Limit(
-        signature.LONGEST_CONSTANT, lambda n: f"{_COUNT}btrim(name, '{'x' * n}') = ''", _FUNCTION
+        function.LONGEST_CONSTANT, lambda n: f"{_COUNT}btrim(name, '{'x' * n}') = ''", _FUNCTION
     ),
     "a place or length in a text function": Limit(
-        signature.LARGEST_PLACE, lambda n: f"{_COUNT}left(name, {n}) = ''", _FUNCTION
+        function.LARGEST_PLACE, lambda n: f"{_COUNT}left(name, {n}) = ''", _FUNCTION
     ),
     "the exponent of `power`": Limit(
         numbers._LARGEST_POWER, lambda n: f"SELECT sum(power(income, {n})) FROM patients", _FUNCTION

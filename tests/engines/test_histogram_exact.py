@@ -27,11 +27,10 @@ from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.engines.sql.group_limits import shown_parameters
 from gateway.exact import ExactHistogram
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.fields import BIGINT, BOOLEAN
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.plan.types import BIGINT, BOOLEAN
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.buckets import Buckets
 from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, ListedRows

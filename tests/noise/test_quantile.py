@@ -11,6 +11,7 @@ from noise.streams import Stream
 from noise.test_sources import NOISE, floats, generators
 from numpy.typing import NDArray
 
+from gateway.noise.exponential import Choice, Selection, selection_for, selection_within
 from gateway.noise.quantile import (
     Counts,
     RankQuestion,
@@ -21,7 +22,6 @@ from gateway.noise.quantile import (
     rank_error,
     rank_from_end,
 )
-from gateway.noise.selection import Choice, Selection, selection_for, selection_within
 from gateway.sensitivity.ranks import (
     Aim,
     BesideQuantile,

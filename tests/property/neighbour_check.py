@@ -14,7 +14,7 @@ from property.stores import SourceRaised, Store
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.types import Family
 from gateway.errors import UnsupportedSql
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import PerUnit
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar

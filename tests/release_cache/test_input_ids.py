@@ -8,10 +8,9 @@ from gateway.catalog.domains import Interval
 from gateway.catalog.system_tables import OWN_TABLES
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import NUMERIC, Field
 from gateway.plan.relations import Scan
-from gateway.plan.types import NUMERIC
 from gateway.release_cache.input_ids import Constants
 
 _VISITS = Table(

@@ -9,7 +9,7 @@ from sensitivity.analyses import analysed, dataset
 
 from gateway.binding.bound import Cut
 from gateway.errors import Code, Refusal
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.formulas import Chosen, Formula

@@ -16,6 +16,8 @@ from gateway.binding import constants
 from gateway.binding.text.dialect import identifier, name_of_function
 from gateway.catalog.types import Kind
 from gateway.catalog.values import InvalidValue, read_number
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import is_number
 from gateway.plan.formulas import (
     AggregateRef,
     Arithmetic,
@@ -29,9 +31,7 @@ from gateway.plan.formulas import (
     Times,
     aggregate_places,
 )
-from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
-from gateway.plan.types import is_number
 
 
 @dataclass(eq=False, slots=True)

@@ -33,8 +33,8 @@ from gateway.binding.scope import unknown_column_refusal
 from gateway.binding.select_list import Item
 from gateway.binding.text.dialect import fold_name, identifier, name_of_function, result_name
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.aggregates import can_be_bounded
 from gateway.plan.formulas import Cells, Each, Reading, Readings, aggregate_places
-from gateway.plan.grouping import can_be_bounded
 
 _Environment = Mapping[str, NamedCte | None]
 # where a bare name is that of an output column first

@@ -15,8 +15,8 @@ from gateway.binding import constants
 from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
 from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import TEXT
 from gateway.plan.scalars import Literal
-from gateway.plan.types import TEXT
 
 
 @dataclass(frozen=True)

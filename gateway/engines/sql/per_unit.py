@@ -29,9 +29,9 @@ from gateway.engines.sql.partial_select import Dialect, Expressions, Sql
 from gateway.engines.sql.pieces import sql_type
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import TEXT
 from gateway.plan.scalars import Literal, Scalar
 from gateway.plan.sql_text import decimal_sql
-from gateway.plan.types import TEXT
 from gateway.ranges.relations import Range, range_of
 from gateway.sensitivity.measurement import DistanceOrigin, Total
 from gateway.sensitivity.person_sums import person_lattice
