@@ -13,7 +13,7 @@ import opendp.prelude as dp
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
 from gateway.noise.samplers import discrete_gaussian, discrete_laplace, draw_noise, make_staircase
-from gateway.noise.tail_bounds import Decay
+from gateway.noise.enclosure import Decay
 
 SCALES = (Fraction(3, 10), Fraction(50), Fraction(1000), Fraction(10**9), Fraction(10**25))
 COUNTS = (1, 100, 6_000, 100_000)

@@ -39,10 +39,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.noise.enclosure import Decay, decay_bounds, decay_weights, divide_up
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import round_up
 from gateway.noise.samplers import draw_below
-from gateway.noise.tail_bounds import Decay, decay_bounds, decay_weights, divide_up
 
 BINARY = 40  # bits of a weight: sums of 2^22 of them fit into 62 bits
 COIN = 63

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, fsum, sinh, sqrt
 
+from gateway.noise.enclosure import Decay, TableCache
 from gateway.noise.entropy import Entropy
 from gateway.noise.samplers import discrete_gaussian, discrete_laplace, draw_noise, make_staircase
-from gateway.noise.tail_bounds import Decay, TableCache, gaussian_reach, laplace_reach
+from gateway.noise.tail_bounds import gaussian_reach, laplace_reach
 
 CONFIDENCE = Fraction(95, 100)
 # With so many draws a table is worth making even once. The number of groups decides, so the branch taken shows no

@@ -36,8 +36,8 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.noise.enclosure import Decay, decay_bounds, decay_weights
 from gateway.noise.entropy import Entropy
-from gateway.noise.tail_bounds import Decay, decay_bounds, decay_weights
 
 
 def draw_below(limit: int, entropy: Entropy) -> int:

@@ -7,7 +7,7 @@ from math import erfc, sqrt
 import pytest
 from laws import for_each
 
-from gateway.noise.tail_bounds import decay_bounds, normal_tail_within, pi_bounds
+from gateway.noise.enclosure import decay_bounds, normal_tail_within, pi_bounds
 
 _PI = 314159265358979323846264338327950288419716939937510582097494459
 

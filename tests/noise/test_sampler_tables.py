@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from noise.streams import Stream, Written
 
+from gateway.noise.enclosure import Decay, decay_bounds, decay_weights
 from gateway.noise.samplers import cumulative_bounds, settle_draw
-from gateway.noise.tail_bounds import Decay, decay_bounds, decay_weights
 
 DECAYS = [
     Decay(Fraction(10, 3), 1),

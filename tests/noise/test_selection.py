@@ -11,6 +11,7 @@ from noise.exact import decimal
 from noise.streams import Stream, Written
 from samples import draws
 
+from gateway.noise.enclosure import decay_bounds
 from gateway.noise.exponential import (
     BINARY,
     GapWeights,
@@ -23,7 +24,6 @@ from gateway.noise.exponential import (
     selection_for,
     selection_within,
 )
-from gateway.noise.tail_bounds import decay_bounds
 
 MANY = draws(20_000)
 SCALES = [Fraction(text) for text in ("1/3", "1", "20", "700", "1234567/3", "1e24")]

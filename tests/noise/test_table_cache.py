@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from gateway.noise.tail_bounds import Decay, TableCache
+from gateway.noise.enclosure import Decay, TableCache
 
 
 def _decay(number: int) -> Decay:

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 from noise.streams import Stream, Written
 
+from gateway.noise.enclosure import Decay, decay_bounds
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.samplers import cumulative_bounds, draw_noise, is_kept, make_staircase
-from gateway.noise.tail_bounds import Decay, decay_bounds
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1000, 40_000])

@@ -16,6 +16,7 @@ import pytest
 from noise.streams import Stream
 from privacy.goodness import objections, same_shape
 
+from gateway.noise.enclosure import Decay
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.noise.samplers import (
@@ -28,7 +29,6 @@ from gateway.noise.samplers import (
     is_kept,
     make_staircase,
 )
-from gateway.noise.tail_bounds import Decay
 
 MANY = 400_000
 SCALES = [Fraction(text) for text in ("3/10", "1", "7/3", "50", "1000")]
