@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import opendp.prelude as dp
 
+from gateway.noise.enclosure import Decay
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
 from gateway.noise.samplers import discrete_gaussian, discrete_laplace, draw_noise, make_staircase
-from gateway.noise.enclosure import Decay
 
 SCALES = (Fraction(3, 10), Fraction(50), Fraction(1000), Fraction(10**9), Fraction(10**25))
 COUNTS = (1, 100, 6_000, 100_000)

@@ -31,7 +31,7 @@ from gateway.config import SettingsConflict
 from gateway.demo.setup import DemoPaths, load_clinic
 from gateway.frontends.rest.listen import StopSignal, bind_socket
 from gateway.policy.subjects import load_subjects
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 ROOT: Final = Path(__file__).parents[1]
 _PACKAGE: Final = str(Path(gateway.__file__).parent) + os.sep

@@ -12,7 +12,7 @@ from gateway.auth.issue import KeyOrder
 from gateway.auth.login_throttle import FailureLimits, LoginThrottle
 from gateway.events import Event
 from gateway.state.open import State
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 from gateway.trail.search import all_records
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Aggregate
 from gateway.ranges.relations import inner_columns
 from gateway.sensitivity.analysis import EnumeratedGroups
-from gateway.sensitivity.group_keys import _enumerated, enumerate_groups
+from gateway.sensitivity.grouping_sets import _enumerated, enumerate_groups
 
 
 class Square:

@@ -25,7 +25,7 @@ from gateway.errors import Code, OperatorError
 from gateway.policy.files.load import PolicyReading
 from gateway.policy.model import COLUMN_NAME
 from gateway.policy.policy import Policy
-from gateway.policy.problems import Complaints, Path, PolicyError
+from gateway.policy.validate import Complaints, FieldPath, PolicyError
 
 _NAME: Final = re.compile(COLUMN_NAME)
 
@@ -116,7 +116,7 @@ def _nameable(name: str) -> bool:
 
 
 def _placed(misfit: SchemaMismatch, places: Complaints) -> PolicyError:
-    path: Path = ("tables", misfit.table)
+    path: FieldPath = ("tables", misfit.table)
     if misfit.column is not None:
         path = (*path, "columns", misfit.column)
     return PolicyError(places.place(path, at_key=True), misfit.message, misfit.hint)

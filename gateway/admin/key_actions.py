@@ -7,8 +7,7 @@ from gateway.auth import issue
 from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 
 def create_key(

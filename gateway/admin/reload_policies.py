@@ -25,7 +25,7 @@ from gateway.frontends.rest.gateway_api import PolicyApi
 from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_policies
 from gateway.policy.in_force import Cause, CurrentPolicies, FileWatch
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail, utc_now
+from gateway.trail.record import Trail, utc_now
 
 _GATEWAY: Final = "gateway"
 _MOST_WARNINGS: Final = 20

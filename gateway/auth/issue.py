@@ -1,20 +1,21 @@
-"""Creation and revocation of API keys: journal steps, and the values that the trail records of them.
+"""Creation and revocation of keys in the state, and their revocations in the anchor.
 
 INVARIANT: random values are drawn before the step, so a step that runs again writes the same key.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from gateway.auth.keys import ApiKey, is_key_id, new_key, parse_key
+from gateway.auth.keys import ApiKey, Salt, is_key_id, new_key, new_salt, parse_key, verifier_of
 from gateway.auth.lookup import find_key, find_salt
-from gateway.auth.verifiers import Salt, new_salt, verifier_of
 from gateway.errors import Code, OperatorError
+from gateway.state.anchor import Fact
 from gateway.state.draft import Draft
 from gateway.state.tables import api_keys, key_revocations, scram_salts
 
@@ -170,3 +171,28 @@ def _issued(connection: Connection, key_id: str) -> _Issued | None:
 def _bytea(data: bytes) -> str:
     """Rows are sent to the database as JSON: this is PostgreSQL's text for bytes."""
     return rf"\x{data.hex()}"
+
+
+def load_revocation_facts(connection: Connection, seq: int) -> dict[str, Fact]:
+    """The revocations that an anchor needs if it begins at `seq`."""
+    return {
+        f"{REVOKED}{row.id}": Fact(seq, {"at": row.at.isoformat(), "actor": row.actor})
+        for row in connection.execute(select(key_revocations))
+    }
+
+
+def revocations_of(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The facts about revoked keys, including keys that this state does not know."""
+    return {name: fact for name, fact in facts.items() if name.startswith(REVOKED)}
+
+
+def revoke_again(draft: Draft, facts: Mapping[str, Fact]) -> list[KeyRevoked]:
+    """Revoke every key that is revoked in the anchor and valid in the state."""
+    found = []
+    for name, fact in revocations_of(facts).items():
+        key_id = name.removeprefix(REVOKED)
+        known = draft.recall(("restored key", key_id), partial(find_key, key_id=key_id))
+        if known is not None and known.revoked_at is None:
+            at = datetime.fromisoformat(str(fact.value["at"]))
+            found.append(revoke(draft, key_id, actor=str(fact.value["actor"]), at=at))
+    return found

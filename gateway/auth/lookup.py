@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, Engine, bindparam, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from gateway.auth.verifiers import Salt, Verifier, Verifiers
+from gateway.auth.keys import Salt, Verifier, Verifiers
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Emit, StateLost
 from gateway.state.connections import UNREACHABLE, PreparedRead

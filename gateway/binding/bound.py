@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from gateway.binding.text.classify import Statement
-from gateway.catalog.system_tables import is_system_table
-from gateway.catalog.tables import Dataset, Table
+from gateway.catalog.tables import Dataset, Table, is_system_table
 from gateway.plan.aggregates import Aggregate, with_limits
 from gateway.plan.fields import Field
 from gateway.plan.formulas import AggregateRef, Cells, Form, Readings, aggregate_places, form_text

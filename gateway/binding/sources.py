@@ -22,8 +22,7 @@ from gateway.binding.binder import (
 )
 from gateway.binding.scope import FromRelation, Scope, Visible
 from gateway.binding.text.dialect import fold_name, identifier, name_of_function
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA, is_system_table
-from gateway.catalog.tables import Table
+from gateway.catalog.tables import OWN_TABLES, SCHEMA, Table, is_system_table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
 from gateway.plan.relations import Project, Scan
 from gateway.plan.scalars import Ref

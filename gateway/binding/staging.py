@@ -16,8 +16,7 @@ from gateway.binding.guards import can_raise, with_guards
 from gateway.binding.provenance.trace import add_interval_ends
 from gateway.binding.select_list import strip_zone
 from gateway.binding.text.dialect import DIALECT, identifier
-from gateway.catalog.system_tables import is_system_table
-from gateway.catalog.tables import Table
+from gateway.catalog.tables import Table, is_system_table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Unbounded, UnsupportedSql
 from gateway.plan.fields import BOOLEAN, Field, ReleasedLabel, column_id

@@ -12,7 +12,7 @@ from gateway.auth.lookup import KnownKey, list_keys
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, print_warning
 from gateway.policy.subjects import load_subjects
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import StopSignal, bind_socket, serve_until
 from gateway.telemetry.logs import log_events
 from gateway.telemetry.metrics import Metrics, log_and_count
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 _PORTS_TRIED = 50
 _REST_PORT = 8080

@@ -52,7 +52,8 @@ from gateway.plan.formulas import (
     Root,
     Times,
 )
-from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import CurveFormula, Formula, Linear
 
 _ZERO: Final = np.float64(0)
 

@@ -27,8 +27,7 @@ from gateway.noise.quantile import (
     rank_error,
     rank_from_end,
 )
-from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit
-from gateway.sensitivity.ranks import Lowest
+from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit, Lowest
 
 Key = tuple[Value | None, ...]
 Span: TypeAlias = tuple[Fraction, Fraction]

@@ -38,7 +38,6 @@ from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Scalar
 from gateway.ranges.expressions import (
-    STAGED_REACH,
     bounds_of,
     narrow_columns,
     type_bounds,
@@ -207,9 +206,6 @@ def _as_type(found: Bounds, of: ColumnType, to: ColumnType) -> Bounds:
     return bounds(
         found.low * DAY, found.high * DAY, None if found.step is None else found.step * DAY
     )
-
-
-__all__ = ["STAGED_REACH", "Range", "aggregate_bounds", "range_of", "ranges_of"]
 
 
 def range_of(scalar: Scalar, columns: Mapping[str, Range]) -> Range | None:

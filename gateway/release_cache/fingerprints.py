@@ -32,11 +32,19 @@ from gateway.plan.scalars import Scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.scope import normal_text
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit
-from gateway.sensitivity.group_keys import constant_per_unit
-from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.choices import (
+    BinnedRows,
+    Choice,
+    End,
+    Frequent,
+    Histogram,
+    Limit,
+    QuantileLevel,
+)
+from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import (
     Different,
+    Lattice,
     Products,
     Quantity,
     Rows,
@@ -45,7 +53,6 @@ from gateway.sensitivity.measurement import (
     Total,
     Units,
 )
-from gateway.sensitivity.ranks import QuantileLevel
 
 _VERSION: Final = (
     1  # of what is in a digest: with another number nothing that was kept before is found

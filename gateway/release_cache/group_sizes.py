@@ -19,7 +19,7 @@ from gateway.overlap.history import MOST_UNITS
 from gateway.release_cache.assemble import PlannedMeasurement
 from gateway.release_cache.entry import Content
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-from gateway.sensitivity.group_keys import constant_per_unit
+from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import DistanceOrigin, Rows, Slot, Total, Units
 
 MOST_COUNTED: Final = 2_000

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.binding.provenance.effort import is_deterministic
-from gateway.catalog.system_tables import is_system_table
+from gateway.catalog.tables import is_system_table
 from gateway.digest import digest
 
 

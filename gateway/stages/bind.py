@@ -11,8 +11,8 @@ from functools import partial
 from typing import TypeAlias
 
 from gateway.binding.bound import Bound
-from gateway.datasets.bind_question import BoundQuestion, Question, bind_question
 from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import BoundQuestion, Question, bind_question
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage
-from gateway.catalog.system_tables import is_system_table
+from gateway.catalog.tables import is_system_table
 from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy

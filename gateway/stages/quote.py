@@ -19,7 +19,7 @@ from itertools import chain
 
 from gateway.budget.account import Account, cost_on_path
 from gateway.budget.balances import balance_of
-from gateway.budget.exhausted import budget_exhausted
+from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import ReleaseNoise
 from gateway.overlap.auditor import audit

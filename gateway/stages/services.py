@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gateway.datasets.bind_question import Question
 from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import Question
 from gateway.events import Emit
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.plan.relations import StagedRows
@@ -17,7 +17,7 @@ from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.idempotency import StoredAnswers
 from gateway.stages.reply_grid import Pace
 from gateway.state.journal import Journal
-from gateway.trail.append import Clock, Trail, utc_now
+from gateway.trail.record import Clock, Trail, utc_now
 from gateway.twin import Twin
 
 FindDataset: TypeAlias = Callable[[Question, str | None], ServedDataset]

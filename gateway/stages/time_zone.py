@@ -5,7 +5,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import depends_on_zone
+from gateway.bounding.rewrites import depends_on_zone
 from gateway.errors import Code, UnsupportedSql
 
 _AS_UTC: Final = frozenset(

@@ -34,8 +34,14 @@ from gateway.postgres_server.directories import (
     clear_socket_dir,
     make_socket_dir,
 )
-from gateway.postgres_server.files import make_directory, translate_os_errors, write_durably
-from gateway.postgres_server.locks import hold_lock, inherit_lock, is_free
+from gateway.postgres_server.files import (
+    hold_lock,
+    inherit_lock,
+    is_free,
+    make_directory,
+    translate_os_errors,
+    write_durably,
+)
 from gateway.postgres_server.os_user import OsUser
 from gateway.postgres_server.postmaster import log_since, open_log, read_announcement
 from gateway.postgres_server.programs import Programs

@@ -17,8 +17,7 @@ from typing import TypeAlias
 import psycopg
 from psycopg import sql
 
-from gateway.catalog.system_tables import OWN_TABLES
-from gateway.catalog.tables import Dataset, Table
+from gateway.catalog.tables import OWN_TABLES, Dataset, Table
 
 DEFAULT_SCHEMA = "public"
 

@@ -17,7 +17,7 @@ from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, PassThrough
 from gateway.binding.describe import Describe
 from gateway.binding.text import classify as statement
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
+from gateway.catalog.tables import OWN_TABLES, SCHEMA
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import TITLE, Code, Reason, Refusal, UnsupportedSql
 from gateway.functions import times

@@ -25,9 +25,10 @@ from gateway.catalog.types import parse_type
 from gateway.engines.sql.clamp import clamp_column
 from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.relations import Scan, StagedRows
 from gateway.plan.scalars import Scalar
-from gateway.ranges.relations import Range, ranges_of
+from gateway.ranges.relations import ranges_of
 
 _ONE: Final = Fraction(1)
 

@@ -13,8 +13,8 @@ from sqlalchemy import URL
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.licences import Licences
+from gateway.bounding.rewrites import complete_window_order
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type

@@ -32,10 +32,10 @@ from gateway.plan.fields import BIGINT, BOOLEAN
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
-from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
+    Lattice,
     Measurement,
     Rows,
     Slot,

@@ -15,9 +15,8 @@ from gateway.noise.mechanism import DiscreteLaplace
 from gateway.plan.fields import DOUBLE, NUMERIC
 from gateway.plan.formulas import AggregateRef, NumberForm, Root, Times
 from gateway.results.value_texts import column_texts
-from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analysis import Analysis, scale_formula
 from gateway.sensitivity.formulas import SPREADS, CurveFormula, shift_formula
-from gateway.sensitivity.group_weights import scale_formula
 from gateway.sensitivity.measurement import Rows, Total
 
 _T = dataset(

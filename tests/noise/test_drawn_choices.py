@@ -24,8 +24,7 @@ from gateway.plan.formulas import AggregateRef, Each, Plus
 from gateway.results.rounding import RoundedColumn
 from gateway.results.value_texts import column_texts
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
-from gateway.sensitivity.choices import BinnedRows, Histogram, ListedRows
-from gateway.sensitivity.formulas import Chosen
+from gateway.sensitivity.choices import BinnedRows, Chosen, Histogram, ListedRows
 
 MEDIAN = "percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year)"
 ALL = f"SELECT {MEDIAN} FROM patients"

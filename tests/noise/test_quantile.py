@@ -22,7 +22,7 @@ from gateway.noise.quantile import (
     rank_error,
     rank_from_end,
 )
-from gateway.sensitivity.ranks import (
+from gateway.sensitivity.choices import (
     Aim,
     BesideQuantile,
     Highest,

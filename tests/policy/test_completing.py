@@ -23,7 +23,7 @@ from gateway.events import Event, PolicyWarning, ignore_event
 from gateway.policy.files.load import PolicyReading, read_policies
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 from gateway.twin import DescribedColumn, Twin, TwinRefused, visible_tables
 
 pytestmark = pytest.mark.server

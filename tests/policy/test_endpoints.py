@@ -19,7 +19,7 @@ from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, open_policies
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 from gateway.telemetry.metrics import Metrics
 
 SUBJECTS = "alice: {role: researcher, region: north}\ndave: {role: admin}\n"

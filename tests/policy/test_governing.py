@@ -15,7 +15,7 @@ from gateway.events import Event, PoliciesLoaded, PoliciesRejected, PolicyWarnin
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
 from gateway.state.tables import trail_records
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 
 @pytest.fixture

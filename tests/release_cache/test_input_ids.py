@@ -5,8 +5,7 @@ from fractions import Fraction
 from gateway.binding.bound import Cut, Fetch, Release, Sql, Stage
 from gateway.binding.text.classify import classify
 from gateway.catalog.domains import Interval
-from gateway.catalog.system_tables import OWN_TABLES
-from gateway.catalog.tables import Column, Protection, Table
+from gateway.catalog.tables import OWN_TABLES, Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import NUMERIC, Field

@@ -9,7 +9,8 @@ from sensitivity.analyses import plan_of
 from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
-from gateway.sensitivity.formulas import Chosen, Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import Linear
 from gateway.sensitivity.grouping_sets import (
     AnalyzedRelease,
     PartMeasurements,

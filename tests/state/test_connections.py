@@ -14,7 +14,7 @@ from gateway.auth.lookup import find_key, read_key, translate_state_errors
 from gateway.errors import BackendUnavailable, Code, Unauthenticated
 from gateway.state import connections as connect
 from gateway.state.connections import UNREACHABLE, engine_for
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 
 _DAY = timedelta(days=1)
 

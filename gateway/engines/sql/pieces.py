@@ -55,10 +55,10 @@ from sqlalchemy.types import (
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.sql.partial_select import Dialect, RelationSql, Sql, subquery_columns
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.relations import Constant, StagedRows, null_if_too_long
 from gateway.plan.scalars import Call, Scalar
 from gateway.plan.sql_text import decimal_sql
-from gateway.ranges.relations import Range
 
 _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.SMALLINT: SMALLINT(),

@@ -50,7 +50,7 @@ from gateway.engines.sql.shard_filter import Part
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Ref, Scalar
-from gateway.sensitivity.group_weights import GroupWeights
+from gateway.sensitivity.analysis import GroupWeights
 from gateway.sensitivity.measurement import (
     Different,
 )

@@ -10,9 +10,9 @@ import threading
 from functools import partial
 from typing import Final, Protocol, cast
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.binding.text.classify import StatementKind
-from gateway.datasets.wire_session import WireSession
+from gateway.datasets.registry import WireSession
 from gateway.errors import Code, LimitExceeded, Refusal, SourceStopped, Unauthenticated
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import Statements

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from gateway.cancellation import CancelEvent
-from gateway.datasets.wire_session import WireSession
+from gateway.datasets.registry import WireSession
 from gateway.errors import BackendUnavailable, Code, Reason, Refusal, SourceStopped
 from gateway.events import Emit
 from gateway.frontends.pgwire.error_response import (

@@ -33,7 +33,7 @@ from typing import Final, TypeAlias, TypeVar
 from gateway.auth import scram
 from gateway.auth.authenticator import KeyHolder
 from gateway.auth.issue import Claim
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.errors import Code, Refusal, SyntaxRefused, Unauthenticated
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.error_response import (

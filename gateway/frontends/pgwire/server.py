@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.errors import Refusal
 from gateway.frontends.pgwire.client import Client
 from gateway.frontends.pgwire.connection import WireApi

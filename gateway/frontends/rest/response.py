@@ -32,8 +32,7 @@ from gateway.errors import Code, GatewayError, SyntaxRefused
 from gateway.frontends.rest import arrow_response as arrow_stream
 from gateway.frontends.rest.gateway_api import QueryApi
 from gateway.policy.subjects import Subject
-from gateway.requests.answer_json import about_json, answer_json, json_chunks
-from gateway.requests.json_text import ascii_json
+from gateway.requests.answer_json import about_json, answer_json, ascii_json, json_chunks
 from gateway.requests.request import Answer
 
 

@@ -24,7 +24,7 @@ from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.query_service import QueryService
 from gateway.telemetry.metrics import Metrics
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 NOON: Final = datetime(2026, 11, 18, 12, tzinfo=UTC)
 _NUMBER: Final = re.compile(r"\b[0-9a-f]{24}\b")

@@ -9,9 +9,9 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, create_engine
 
 from gateway.admin.key_actions import login_failure_recorder
+from gateway.auth.keys import mock_secret
 from gateway.auth.login_throttle import FailureLimits, LoginThrottle
-from gateway.auth.scram_login import Logins, scram_logins
-from gateway.auth.verifiers import mock_secret
+from gateway.auth.scram import Logins, scram_logins
 from gateway.frontends.pgwire.handshake import (
     Conversation,
     LoggedInClient,

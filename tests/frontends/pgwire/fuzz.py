@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from frontends.pgwire.packets import GSS_REQUEST, SSL_REQUEST, Scram, message, startup
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.framing import Frames, Malformed
 from gateway.frontends.pgwire.handshake import LoggedInClient, Look, Read, Step, log_in

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from frontends.pgwire.packets import message
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.errors import Refusal
 from gateway.frontends.pgwire.framing import Frames
 from gateway.frontends.pgwire.handshake import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from laws import for_each
 
 from gateway.frontends.rest.response import AsciiJson
-from gateway.requests.json_cells import column_json, double_json, doubles_json
+from gateway.requests.answer_json import column_json, double_json, doubles_json
 from gateway.requests.request import AnswerColumn, Estimate, ExpectedColumn
 from gateway.units import Delta, Epsilon
 
