@@ -12,8 +12,9 @@ VENV := .venv
 E2E := .venv-e2e
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# compiled once for all processes of all runs, and beside no source
+# compiled once for all processes of all runs, and beside no source, whatever the environment says
 export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help demo test test-unit e2e check format coverage bench fuzz privacy clean
 

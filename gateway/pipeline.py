@@ -56,6 +56,7 @@ def answer(
                     entropy=services.entropy,
                     cancelled=cancelled,
                     limit_s=services.limit_s,
+                    results=services.results,
                 )
             except AlreadyCharged as earlier:
                 found = _find_first_answer(services, bound, earlier.receipt, cancelled)
@@ -85,6 +86,7 @@ def release_query(
                     proven=source.proven,
                     now=services.now(),
                     limit_s=services.limit_s,
+                    quotes=services.quotes,
                 )
                 prepare_query(quote, source)
                 attempts.bill = charge_quote(
@@ -98,6 +100,7 @@ def release_query(
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,
+            results=services.results,
         )
 
 

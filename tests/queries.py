@@ -7,14 +7,14 @@ from gateway.policy.subjects import Subject
 from gateway.release_cache.assemble import PlannedRelease
 from gateway.requests.request import Request
 from gateway.stages.analyze import AnalyzedQuery, analyze_query
-from gateway.stages.bind import bind_query
+from gateway.stages.bind import FindDataset, bind_query
 from gateway.stages.charge import Bill
 from gateway.stages.cost import NO_COST
-from gateway.stages.execute import Released, execute_query
-from gateway.stages.quote import Quote
+from gateway.stages.execute import Released, ResultCache, execute_query
+from gateway.stages.query_plan import Quote
 from gateway.stages.record import QueryRecord, identify_query
 from gateway.stages.reply_grid import Grid
-from gateway.stages.services import FindDataset, Services
+from gateway.stages.services import Services
 from gateway.stages.source_access import SourceAccess
 
 
@@ -65,4 +65,5 @@ def executed(
         record=record_of(services, query.subject, query.bound.request),
         system_rows=services.system_rows,
         entropy=entropy,
+        results=ResultCache(),
     )

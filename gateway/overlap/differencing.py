@@ -38,6 +38,8 @@ MOST_CLOSE: Final = 64
 _MOST_MISFITS: Final = 4
 _CLOSER: Final = 16
 """So many times the variance of one answer still tells of one person, in many answers."""
+_FARTHER: Final = 100
+"""A difference with more than so many times `min_units`² shows nobody, however inexact the new answer is."""
 _SPARSE: Final = 4  # how much smaller than the average of their release groups may be
 
 
@@ -67,10 +69,11 @@ def find_clashes(
 
 
 def limit_of(part: QuestionPart, rules: Auditing) -> float:
-    """The variance above which a difference reveals nobody: `min_units`², or more if the new answer is less
-    exact.
+    """The variance above which a difference reveals nobody: `min_units`², or up to 100 times that if the new
+    answer is less exact.
     """
-    return max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
+    least = float(rules.min_units) ** 2
+    return max(least, min(_CLOSER * as_float(part.spread), _FARTHER * least))
 
 
 def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int]:
@@ -166,13 +169,13 @@ def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing)
 
 @dataclass(frozen=True, slots=True)
 class CountedEntry:
-    """A release with known sizes, and the size of the smallest group that both have; `by_size`: sizes alone
-    decide.
+    """A release with known sizes, and the size of the smallest group that both have; `by_size` are axes along which
+    sizes alone decide.
     """
 
     entry: RegionEntry
     group: float | None
-    by_size: bool
+    by_size: frozenset[str]
 
 
 def _difference(
@@ -183,7 +186,7 @@ def _difference(
     if gone is None or come is None or not (gone or come):
         return None
     count = largest_size(told.entry, hull_cells(old, axes))
-    by_size = told.by_size and judge.is_counted(told.entry)
+    by_size = told.by_size if judge.is_counted(told.entry) else frozenset()
     found: Narrow | None = None
     for parts, minuend in ((gone, old), (come, new)):
         if not parts:
@@ -207,8 +210,8 @@ def _least_group(part: QuestionPart, entry: RegionEntry, rules: Auditing) -> flo
 
 def _compared(
     part: QuestionPart, entry: RegionEntry
-) -> Iterator[tuple[list[Side], list[Side], bool]]:
-    """The pairs of boxes to compare, new and old; and whether sizes alone decide, where they are known."""
+) -> Iterator[tuple[list[Side], list[Side], frozenset[str]]]:
+    """The pairs of boxes to compare, new and old; and the axes along which sizes alone decide, if they are known."""
     new, old = list(part.sides), entry.sides
     mine = {one.text: one for one in part.keys}
     theirs = [one for one in entry.groupings if one is not None]
@@ -219,7 +222,7 @@ def _compared(
     nearest = old
     for grouping in others:
         nearest = nearest_groups(nearest, new, grouping, part)
-    yield new, nearest, False
+    yield new, nearest, frozenset()
     same = {one.text for one in theirs}
     for grouping in part.keys:
         if grouping.text in same:
@@ -230,7 +233,7 @@ def _compared(
             target = nearest_groups(target, new, one, part)
         groups = nearest_groups(new, target, grouping, part)
         if groups != new:
-            yield groups, target, True
+            yield groups, target, frozenset(one.axis.name for one in (grouping, *apart))
         for other in others:
             if other.axis.name == grouping.axis.name:
                 yield from _shifted(new, target, grouping, other, part)
@@ -238,15 +241,15 @@ def _compared(
 
 def _shifted(
     new: list[Side], old: list[Side], mine: KeyGrouping, theirs: KeyGrouping, part: QuestionPart
-) -> Iterator[tuple[list[Side], list[Side], bool]]:
+) -> Iterator[tuple[list[Side], list[Side], frozenset[str]]]:
     """Single groups of the one against the nearest groups of the other, where both cut one axis."""
     name = mine.axis.name
     for group in missed_sums(mine, theirs, _MOST_MISFITS):
         one = _cut(new, name, group)
-        yield one, nearest_groups(old, one, theirs, part), True
+        yield one, nearest_groups(old, one, theirs, part), frozenset({name})
     for group in missed_sums(theirs, mine, _MOST_MISFITS):
         one = _cut(old, name, group)
-        yield nearest_groups(new, one, mine, part), one, True
+        yield nearest_groups(new, one, mine, part), one, frozenset({name})
 
 
 def _common(

@@ -15,8 +15,8 @@ The residual D is what one region has and the other has not. It is narrow
 If no sizes are known, (a) and (c) do not apply. `min_units: 1` switches both off, `narrow_cells: 0` switches
 (b) off.
 
-Repeated queries for groups are judged by sizes if sizes are known: then (b) does not apply to residuals between
-groups, because the boundary of a week or a quarter selects no person.
+Repeated queries for groups are judged by sizes if sizes are known: then (b) does not apply along the axes that the
+groups divide, because the boundary of a week or a quarter selects no person. It does apply along all others.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,8 @@ SLIVER: Final = 0.05
 @dataclass(frozen=True, slots=True)
 class Residual:
     """The residual of a minuend. `count` is an upper bound of the units in `within`, if known; `group` that of
-    one of its groups, if both queries have the same groups. `by_size`: cells do not count.
+    one of its groups, if both queries have the same groups. On the axes in `by_size` cells do not count: these divide
+    groups.
     """
 
     parts: Sequence[Side]
@@ -44,7 +45,7 @@ class Residual:
     within: Sequence[Side]
     count: float | None
     group: float | None = None
-    by_size: bool = False
+    by_size: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Judge:
         if known is not None and known.is_large(least):
             return None
         mine = box_share(residual.parts, residual.minuend, self._axes)
-        few = self._few(residual) and not residual.by_size
+        few = self._few(residual)
         small = counting and self._small(residual, mine)
         if not few and not small and (mine is None or mine > SLIVER):
             return None
@@ -106,19 +107,27 @@ class Judge:
         return residual.group is not None and part <= SLIVER and residual.group * part < least
 
     def _few(self, residual: Residual) -> bool:
-        return has_few_cells(residual.parts, residual.minuend, self._axes, self._rules.narrow_cells)
+        most, apart = self._rules.narrow_cells, residual.by_size
+        return has_few_cells(residual.parts, residual.minuend, self._axes, most, apart)
 
     def _too_small(self, residual: Residual) -> Narrow:
         return Narrow(narrowest_axis(residual.parts, residual.minuend, self._axes))
 
 
-def has_few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, most: int) -> bool:
-    """True if the parts are cut out along fine axes, and have at most so many cells there."""
+def has_few_cells(
+    parts: Sequence[Side],
+    minuend: Sequence[Side],
+    axes: Axes,
+    most: int,
+    apart: frozenset[str] = frozenset(),
+) -> bool:
+    """True if the parts are cut out along fine axes other than `apart`, and have at most so many cells there."""
     if not most or len(parts) > most:
         return False
     around = hull_cells(minuend, axes)
     total = 0
-    for part in parts:
+    for one in parts:
+        part = {name: cells for name, cells in one.items() if name not in apart} if apart else one
         cells = _cells(part, around, axes)
         if cells is None:
             return False
@@ -127,7 +136,7 @@ def has_few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, mo
 
 
 def _cells(part: Side, around: Side, axes: Axes) -> int | None:
-    """The number of cells of the box along the fine axes on which it is smaller than `around`; None for none or
+    """The number of cells of the box along those fine axes on which it is smaller than `around`; None for none or
     many.
     """
     found, fine = 1, False

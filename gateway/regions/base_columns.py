@@ -52,7 +52,7 @@ def bases_of(table: Table, name: str) -> tuple[Base, ...]:
 
 
 class _Kept:
-    """The tables of a policy are the same objects for every question, so their columns are made once."""
+    """The bases of tables that were read last. The tables of a policy stay the same objects for all queries."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -61,7 +61,7 @@ class _Kept:
     def get(self, table: Table, name: str) -> tuple[Base, ...]:
         key = (id(table), name)
         known = self._there.get(key)
-        # the table is held beside its columns, so nobody else can have its address
+        # the entry holds the table, so no other object can have its address
         if known is not None and known[0] is table:
             return known[1]
         made = tuple(_base(table, name, one) for one in table.columns)
@@ -81,7 +81,7 @@ def _base(table: Table, name: str, column: Column) -> Base:
     is_unit = protection is not None and protection.unit_key == column.name
     blanks = protection is not None and column.type.family is Family.FLOAT
     nullable = not is_unit and (column.nullable or blanks)
-    # nobody enforces the domains of public tables
+    # the domains of public tables are not enforced
     domain = Anything() if protection is None or is_unit else _fitting(column.domain, column.type)
     reference = ColumnRef(table.name, column.name)
     quasi = is_unit or column.column_class in _QUASI
@@ -95,7 +95,7 @@ def _quoted(name: str, plain: re.Pattern[str]) -> str:
 
 
 def _fitting(domain: Domain, kind: ColumnType) -> Domain:
-    """A date among timestamps is its midnight."""
+    """The domain in values of the type: among timestamps a date stands for its midnight."""
     if not isinstance(domain, Values) or kind.family is not Family.TIMESTAMP:
         return domain
     return replace(domain, values=tuple(_stamp(one) for one in domain.values))

@@ -33,7 +33,7 @@ def sides_of(region: Region) -> list[Side]:
 
 
 def hull_cells(sides: Sequence[Side], axes: Axes) -> dict[str, Cells]:
-    """For each axis, everything that any of the boxes contains; axes that one leaves unrestricted are missing."""
+    """The smallest box around all boxes. An axis that one of them leaves unrestricted is left out."""
     if len(sides) == 1:
         return dict(sides[0])
     made: dict[str, Cells] = {}

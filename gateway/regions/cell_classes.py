@@ -38,7 +38,7 @@ def _of_steps(
         if not isinstance(one, StepCells):
             raise AxisMismatch
         for first, last in one.ranges:
-            # a set enters at the first of its cells and leaves behind the last; never both at one place
+            # a set begins at its first cell and ends after its last one, never at the same place
             turns.setdefault(first, set()).add(place)
             turns.setdefault(last + 1, set()).add(place)
     found: dict[_Members, list[Range]] = {}

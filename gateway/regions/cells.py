@@ -40,7 +40,7 @@ Cells: TypeAlias = StepCells | NameCells
 
 
 class AxisMismatch(ValueError):
-    """Numbers and names cannot be compared: a column had another type when one of the two was read."""
+    """Cells of numbers and of names cannot be compared: the column had another type in one of the two scopes."""
 
 
 def intersection(one: Cells, other: Cells) -> Cells:
@@ -72,7 +72,7 @@ def union(one: Cells, other: Cells) -> Cells:
 
 
 def minus(one: Cells, other: Cells) -> Cells:
-    """What of `one` is not in `other`."""
+    """The cells of `one` that `other` does not have."""
     null = one.null and not other.null
     if isinstance(one, StepCells) and isinstance(other, StepCells):
         return StepCells(_met(one.ranges, range_gaps(other.ranges)), null)
@@ -120,7 +120,7 @@ def clip_cells(cells: Cells, axis: RegionAxis) -> Cells:
 
 
 def widen_axis(one: RegionAxis, other: RegionAxis) -> RegionAxis:
-    """An axis with the cells of both, if its domain was declared differently when one of them was read."""
+    """An axis with the cells of both, if the policy declared another domain when one of them was made."""
     if one.kind is not other.kind:
         raise AxisMismatch
     low = None if one.low is None or other.low is None else min(one.low, other.low)
@@ -163,7 +163,7 @@ def cell_count(cells: Cells, axis: RegionAxis) -> int | None:
 
 
 def merge_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """Sorted, disjoint and not adjacent."""
+    """The same ranges, sorted, disjoint and not adjacent."""
     made: list[Range] = []
     for first, last in sorted(ranges):
         if first > last:
@@ -208,7 +208,7 @@ def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
 
 
 def range_gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:
-    """What is not in the ranges, which are sorted and disjoint."""
+    """The gaps between the ranges, which are sorted and disjoint."""
     made: list[Range] = []
     start = FIRST
     for first, last in ranges:
@@ -220,8 +220,8 @@ def range_gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:
     return tuple(made)
 
 
-COARSE: Final = 24  # hours of a day, months of two years: who has one of so many is not alone
-BOUNDLESS: Final = float(2**40)  # stands for a width that nobody knows
+COARSE: Final = 24  # hours of a day, months of two years: many people share each of so few values
+BOUNDLESS: Final = float(2**40)  # stands for an unknown width
 
 
 def axis_width(cells: Cells | None, axis: RegionAxis) -> int | None:

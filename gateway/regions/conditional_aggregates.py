@@ -31,7 +31,9 @@ _ADDED: Final = frozenset({"sum", "avg"})
 _WHOLE: Final = ColumnType(Kind.INTEGER)
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _FALSE: Final = Literal(value=False, type=BOOLEAN)
-_BASES: Final = Affinity({})  # of normal expressions, in which no name stands for another
+_BASES: Final = Affinity(
+    {}
+)  # normal expressions are over bases: no name stands for another expression
 
 
 def regions_of(measure: Measure, followed: ResolvedPlan) -> Iterator[Region]:
@@ -54,7 +56,7 @@ def regions_of(measure: Measure, followed: ResolvedPlan) -> Iterator[Region]:
 
 
 def _alone(measure: Measure, argument: Scalar) -> tuple[Scalar, ...]:
-    """The conditions that are all true of every row that moves it, where these are all that it tells of."""
+    """Conditions that hold for every row that changes the aggregate, if it reveals nothing else; else none."""
     parts = _conditions(argument)
     moving: list[Scalar] = []
     if measure.function in _ADDED or (measure.function == "count" and not measure.distinct):
@@ -77,7 +79,7 @@ def _of_argument(
 ) -> Iterator[Region]:
     parts = _conditions(argument)
     if parts and measure.function == "count" and not measure.distinct:
-        # whether it is there is all that counts
+        # COUNT reveals only whether the argument is NULL
         there = Call("is not null", (argument,), BOOLEAN, nullable=False)
         yield _met(base, (there,), followed)
         return
@@ -127,7 +129,7 @@ def _arm(case: Case, place: int) -> Scalar:
 
 
 def _arms_that_count(part: Scalar) -> int:
-    """How many results are neither NULL nor 0, as far as one can see; conditions in them count more."""
+    """The number of results that are not written as NULL or 0, plus those that contain conditions."""
     if not isinstance(part, Case):
         return 2
     counted = [one for one in part.results if _moves(one, zero=True) is _TRUE]
@@ -135,7 +137,7 @@ def _arms_that_count(part: Scalar) -> int:
 
 
 def _as_choice(part: Scalar) -> Scalar:
-    """What chooses is written as a choice between its values; a condition as 1 and 0."""
+    """The expression as a CASE over its values if it chooses; a condition becomes 1 and 0."""
     made = as_choice(part)
     if made.type.family is Family.BOOLEAN and not isinstance(made, Ref | Case):
         return of_condition(made, Literal(0, _WHOLE))
@@ -148,7 +150,7 @@ def _met(base: Region, conditions: Iterable[Scalar], followed: ResolvedPlan) -> 
 
 
 def _joined(base: Region, other: Region) -> Region:
-    """The rows of both; of both that would be too many boxes, those of the second."""
+    """The rows of both; the rows of the second if both together would be too many boxes."""
     try:
         return base.meet(other)
     except TooLarge:
@@ -156,7 +158,7 @@ def _joined(base: Region, other: Region) -> Region:
 
 
 def _moving(scalar: Scalar, *, zero: bool) -> Iterator[Scalar]:
-    """When the value is there; `zero`: and is not 0."""
+    """Conditions for the value not to be NULL; with `zero`, also not to be 0."""
     scalar = _as_choice(scalar) if not isinstance(scalar, Cast) else scalar
     match scalar:
         case Case():

@@ -37,13 +37,16 @@ from gateway.regions.relation import Relation
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
+_BASES: Final = Affinity(
+    {}
+)  # normal expressions are over bases: no name stands for another expression
 
 
 @dataclass
 class Derivation:
-    """`bases` grows by what is found; `constants` tells the contents of staged constants.
+    """Collects `bases` on the way through a plan. `constants` has the digest of each staged constant's content.
 
-    `known` has those of which the values are there already: conditions on them are conditions on constants.
+    `known` has the staged constants whose values are known: conditions on them are conditions on constants.
     """
 
     constants: Mapping[str, str]
@@ -52,6 +55,7 @@ class Derivation:
     measures: dict[str, Measure] = field(default_factory=dict)
     affinity: Affinity = field(default_factory=lambda: Affinity({}))
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)
+    _scans: dict[str, int] = field(default_factory=dict)
     _chosen: set[str] = field(default_factory=set)
 
     def region(self, relation: Relation) -> Region:
@@ -84,17 +88,24 @@ class Derivation:
                 return map_parts(scalar, again)
 
     def whole(self, scalar: Scalar) -> Scalar:
-        """What is put together again and again gets a name instead: it would double with every step."""
+        """The expression, or an opaque name for it if it is long: expressions that contain each other twice would double at
+        each step.
+        """
         parts = list(walk_scalar(scalar))
         if len(parts) <= _MOST_PARTS:
             return scalar
-        return self.made(
-            f"expression #{digest(scalar_sql(scalar))[:32]}", scalar, column_ids(scalar)
-        )
+        name = f"expression #{digest(scalar_sql(scalar))[:32]}"
+        made = self.made(name, scalar, column_ids(scalar), chosen=bool(_BASES.parts(scalar)))
+        return self.base(replace(self.bases[made.field.id], axis=None))
 
     def base(self, base: Base) -> Ref:
         self.bases[base.field.id] = base
         return Ref(base.field)
+
+    def numbered(self, name: str) -> str:
+        """The name, with a number from the second time on: two rows of a person may meet there."""
+        count = self._scans[name] = self._scans.get(name, 0) + 1
+        return name if count == 1 else f"{name}#{count}"
 
     def made(
         self,
@@ -106,7 +117,7 @@ class Derivation:
         nullable: bool = True,
         chosen: bool = False,
     ) -> Ref:
-        """Something computed: conditions on it are on an axis of its own, or on none where it was `chosen`."""
+        """A base for a computed value, with an axis of its own; without an axis if a condition has `chosen` it."""
         there = [self.bases[one] for one in uses]
         kept = Field(shorten(name), like.type, nullable=nullable)
         axis: RegionAxis | None = None
@@ -119,7 +130,7 @@ class Derivation:
         return self.base(Base(kept, axis, told, any(one.quasi for one in there)))
 
     def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
-        """What the aggregate is told of that was chosen by a condition; None where nothing was."""
+        """The part of the aggregate's input that a condition chose; None if there is none."""
         given = [self.resolved(one, columns) for one in measure.scalars]
         if self.affinity.is_choice(measure):
             return given[0]
@@ -128,7 +139,7 @@ class Derivation:
         return Ref(self.bases[chosen[0]].field) if chosen else None
 
     def made_of(self, names: Iterable[str]) -> frozenset[str]:
-        """These bases, and all that they were made of."""
+        """These bases and all bases behind them."""
         left, seen = [*names], set[str]()
         while left:
             name = left.pop()
@@ -142,5 +153,5 @@ class Derivation:
         return measure.map_scalars(lambda one: self.resolved(one, columns))
 
     def with_bases(self, relation: Relation) -> Relation:
-        """The relation with every base as a column, for what is over bases already."""
+        """The relation with every base as a column, for expressions that are over bases already."""
         return replace(relation, columns={name: Ref(one.field) for name, one in self.bases.items()})

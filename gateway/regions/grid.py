@@ -26,7 +26,7 @@ MOST_CELLS: Final = 20_000
 _FINEST: Final = Fraction(1, 1_000_000)
 _EPOCH: Final = date(1970, 1, 1)
 _LARGEST: Final = LAST - 2
-_LARGEST_DOUBLE: Final = 2**31  # a double has 52 digits: 20 are left for millionths
+_LARGEST_DOUBLE: Final = 2**31  # a double has 52 binary digits: 20 of them remain for millionths
 _LARGEST_REAL: Final = 2**23
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 
@@ -41,7 +41,7 @@ class ValueGrid:
     halves: bool
 
     def last(self, bound: Fraction, *, inclusive: bool) -> int | None:
-        """The last cell of what is below the bound; None where the bound cuts through a cell."""
+        """The last cell below the bound; None if the bound divides a cell."""
         place = bound / self.unit
         if not self.halves:
             return floor(place) if inclusive else ceil(place) - 1
@@ -50,7 +50,7 @@ class ValueGrid:
         return 2 * int(place) - (0 if inclusive else 1)
 
     def at(self, value: Fraction) -> int | None:
-        """The cell that has this value and no other; None where there is none."""
+        """The cell that has this value and no other; None if there is no such cell."""
         place = value / self.unit
         if place.denominator != 1:
             return None
@@ -58,7 +58,7 @@ class ValueGrid:
 
 
 def grid_of(kind: ColumnType) -> ValueGrid | None:
-    """The grid of a type; None where its values have no order that is the same everywhere."""
+    """The grid of a type; None if sources do not agree on the order of its values."""
     if kind.family in _NUMBERS and kind.resolution is None:
         return ValueGrid(_FINEST, halves=True)
     if kind.family in _NUMBERS:
@@ -82,7 +82,7 @@ def is_distinct(bound: Fraction, kind: ColumnType) -> bool:
 
 
 def name_of(value: Value) -> str:
-    """A value that is told from others by its text."""
+    """The name of a value that is identified by its text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | Fraction):
@@ -102,7 +102,7 @@ def axis_of(  # noqa: PLR0913 - what an axis is made of
     column: ColumnRef | None = None,
     bounds: Bounds | None = None,
 ) -> RegionAxis:
-    """The axis of a column. `bounds` are those of a computed one, in whose place there is no domain."""
+    """The axis of a column. A computed column has `bounds` instead of a domain."""
     grid = grid_of(kind)
     if isinstance(domain, Values) or grid is None or kind.family is Family.BOOLEAN:
         given = (False, True) if kind.family is Family.BOOLEAN else ()
@@ -122,7 +122,7 @@ def axis_of(  # noqa: PLR0913 - what an axis is made of
 def _span(
     grid: ValueGrid, kind: ColumnType, domain: Domain, bounds: Bounds | None
 ) -> tuple[int | None, int | None, int]:
-    """The first and last cell, and how many lie from one declared value to the next."""
+    """The first and the last cell, and the number of cells from one declared value to the next."""
     pace = (2 if grid.halves else 1) / grid.unit
     if isinstance(domain, Interval):
         low, high = _number(domain.low), _number(domain.high)
@@ -147,7 +147,7 @@ def _number(value: Value) -> Fraction:
 
 
 def value_at(cell: int, kind: ColumnType) -> Value:
-    """The value of a cell that has a single one."""
+    """The value of a cell; None if the cell has several."""
     grid = grid_of(kind)
     if grid is None:
         raise TypeError("a type without an order has no cells")
@@ -162,7 +162,7 @@ def value_at(cell: int, kind: ColumnType) -> Value:
 def list_cells(
     axis: RegionAxis, kind: ColumnType, domain: Domain
 ) -> Iterator[tuple[Cell, Value | None]] | None:
-    """Every cell with its value, NULL last; None where there are too many or some have several values."""
+    """Every cell with its value, NULL last; None if there are too many cells, or cells with several values."""
     if axis.kind is AxisKind.NAMES:
         if axis.names is None:
             return None
@@ -187,7 +187,7 @@ def _with_null(
 
 
 def clamp_cell(cell: int, axis: RegionAxis) -> int | None:
-    """The cell, moved to the end of all cells where that says the same; None where it does not."""
+    """The cell, or the end of all cells if that selects the same values; None if it does not."""
     if FIRST < cell < LAST:
         return cell
     if axis.low is None or axis.high is None:

@@ -4,12 +4,21 @@ INVARIANT: a query that reveals whether rows have a partner, or a value of the p
 the rows of an inner join.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.plan.fields import BOOLEAN
 from gateway.plan.relations import conjuncts
-from gateway.plan.scalars import Call, Case, Ref, Scalar, StagedMember, column_ids, map_parts
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Literal,
+    Ref,
+    Scalar,
+    StagedMember,
+    column_ids,
+    map_parts,
+)
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal
@@ -22,14 +31,27 @@ from gateway.regions.relation import Relation, links_of_both, without_repeated
 class Partners:
     """`met` has for each outer join, and each EXISTS, the rows that have a partner.
 
-    `near` is what a column of the far side is in these, `there` are the names of whether a row has one, `outer_joins` the
-    links of outer joins with conditions.
+    `near` has the value of a far side's column in these rows. `there` are the bases that say whether a row has a partner;
+    `apart` has the same with the conditions on the person's only row beside it. `outer_joins` are the links of outer joins
+    with conditions.
     """
 
     met: list[Relation] = field(default_factory=list)
     near: dict[str, Scalar] = field(default_factory=dict)
     there: set[str] = field(default_factory=set)
     outer_joins: set[str] = field(default_factory=set)
+    apart: dict[str, Scalar] = field(default_factory=dict)
+    few: dict[str, tuple[Ref, frozenset[str]]] = field(default_factory=dict)
+    """For each link of an outer join with grouped rows that few persons have: whether a row has one, and the columns of the
+    far side.
+    """
+
+    def add_outer(self, said: str, there: Ref, apart: Scalar) -> None:
+        """Remember the link of an outer join with conditions, and whether a row has a partner."""
+        self.outer_joins.add(said)
+        self.there.add(there.field.id)
+        self.apart[there.field.id] = apart
+        self.near[there.field.id] = Literal(value=True, type=BOOLEAN)
 
     def meet(
         self,
@@ -38,25 +60,25 @@ class Partners:
         links: frozenset[str],
         conditions: tuple[Scalar, ...],
     ) -> None:
-        """Keep the rows that have a partner, for whoever is told of them."""
+        """Remember the rows that have a partner: a query may reveal them."""
         atoms = without_repeated((*left.atoms, *right.atoms))
         both = links_of_both(left.links, right.links) | links
         self.met.append(Relation({}, atoms, both, (*left.conditions, *conditions)))
 
     def with_partner(self, met: Relation, whole: Relation, bases: Mapping[str, Base]) -> Relation:
-        """The rows that have a partner, and what was asked and told of them, as an inner join has them."""
+        """The rows that have a partner, with the conditions and columns that an inner join would have."""
         columns = {name: normal(self._near_of(one)) for name, one in whole.columns.items()}
         asked = (part for one in whole.conditions for part in conjuncts(normal(self._near_of(one))))
         added = [one for one in asked if one not in met.conditions]
         found = replace(met, columns=columns, conditions=(*met.conditions, *added))
         if not region_of(found.conditions, bases).is_nothing:
             return found
-        # who counts those that have none has learned how many have one
+        # the number of rows without a partner reveals the number of rows with one
         near = [one for one in whole.conditions if not column_ids(one) & self.near.keys()]
         return replace(found, conditions=(*met.conditions, *near))
 
     def _near_of(self, scalar: Scalar) -> Scalar:
-        """The expression where every row has its partner."""
+        """The expression for rows that have their partner."""
         match scalar:
             case Ref(there):
                 near = self.near.get(there.id)
@@ -70,22 +92,48 @@ class Partners:
 
     def without_partner(
         self, whole: Relation, bases: Mapping[str, Base]
-    ) -> tuple[Relation, Region] | None:
-        """The rows themselves, where some are left since they have no partner, or may be; None where none are.
+    ) -> Iterator[tuple[Relation, Region]]:
+        """The rows of the preserved side, if the conditions select rows because they have no partner.
 
-        What is asked of the partner in the same breath as whether there is one, nobody reads.
+        Conditions that mix columns of the partner with its absence are opaque.
         """
         outer = whole.links & self.outer_joins
         region = region_of(whole.conditions, bases)
-        without = [box for box in region.boxes if any(map(self._is_without, box.parts))]
-        if not outer or not without:
-            return None
-        asked = {one.name for one in region.axes} & self.near.keys() - self.there
-        if asked:
-            far = tuple(Ref(bases[name].field) for name in sorted(asked))
-            region = opaque_region(Call("of a partner or none", far, BOOLEAN), bases)
-        return replace(whole, links=whole.links - outer), region
+        if outer and any(self._is_without(part) for box in region.boxes for part in box.parts):
+            asked = {one.name for one in region.axes} & self.near.keys() - self.there
+            if asked:
+                far = tuple(Ref(bases[name].field) for name in sorted(asked))
+                region = opaque_region(Call("of a partner or none", far, BOOLEAN), bases)
+            else:
+                region = region_of(
+                    (
+                        part
+                        for one in whole.conditions
+                        for part in conjuncts(normal(self._apart(one)))
+                    ),
+                    bases,
+                )
+            yield replace(whole, links=whole.links - outer), region
+        yield from self._without_few(whole, region, bases)
+
+    def _apart(self, scalar: Scalar) -> Scalar:
+        """The expression in which conditions on the person's only row stand beside the existence of a partner."""
+        if isinstance(scalar, Ref):
+            return self.apart.get(scalar.field.id, scalar)
+        return map_parts(scalar, self._apart)
 
     def _is_without(self, part: tuple[str, Cells]) -> bool:
         name, cells = part
         return name in self.there and cells != NameCells(frozenset({"true"}))
+
+    def _without_few(
+        self, whole: Relation, region: Region, bases: Mapping[str, Base]
+    ) -> Iterator[tuple[Relation, Region]]:
+        """The rows with NULL for a partner that few persons have: all rows, except for those of the few."""
+        for said in sorted(whole.links & self.few.keys()):
+            there, far = self.few[said]
+            if any(name in far and cells.null for box in region.boxes for name, cells in box.parts):
+                own = [one for one in whole.conditions if not column_ids(one) & far]
+                alone = Call("not", (there,), BOOLEAN, nullable=False)
+                found = replace(whole, links=whole.links - {said}, conditions=(*own, alone))
+                yield found, region_of(found.conditions, bases)

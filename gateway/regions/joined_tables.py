@@ -35,7 +35,7 @@ from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Ref, Scalar, walk_scalar
 from gateway.regions.base_columns import has_one_row
 
-# of these a source may have values that are none here: NaN, infinity
+# sources may have values of these types that become NULL here: NaN, infinity
 _WITH_OTHERS: Final = frozenset({Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP})
 
 
@@ -81,7 +81,7 @@ def _scanned(node: Node) -> frozenset[str]:
 
 
 def _blanked(node: Node) -> Iterator[ColumnRef]:
-    """The columns that are read as if they were never NULL, and may be."""
+    """Columns that are read as NOT NULL although enforcing the domain may make them NULL."""
     if isinstance(node, Scan) and node.table.protection is not None:
         for column in node.table.columns:
             own = column is node.table.unit_column
@@ -90,7 +90,7 @@ def _blanked(node: Node) -> Iterator[ColumnRef]:
 
 
 def _conditions(node: Node) -> Iterator[Scalar]:
-    """What decides on rows, and what that is made of."""
+    """The conditions on rows, and the expressions that they are made of."""
     match node:
         case Filter():
             yield node.condition

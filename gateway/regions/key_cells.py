@@ -38,7 +38,7 @@ _REMEMBERED: Final[LruCache[_Key, _Found]] = LruCache(
 
 
 def cells_of(scalar: Scalar, base: Base, values: _Values) -> tuple[Cells, ...] | None:
-    """The cells of the base in which the expression has each of the values; None where nobody can say."""
+    """The cells of the base in which the expression has each of the values; None if they cannot be computed."""
     axis = base.axis
     if axis is None:
         return None
@@ -74,7 +74,7 @@ def _solved(scalar: Scalar, base: Base, axis: RegionAxis, value: Value | None) -
         return None
     try:
         if value is None:
-            # what is solved is NULL where the column is, and nowhere else
+            # the expression is NULL exactly where the column is NULL
             solve_comparison(scalar, base.field, axis, "=", 0)
             return value_cells(base.field, axis, None)
         return clip_cells(solve_comparison(scalar, base.field, axis, "=", value), axis)
@@ -105,7 +105,7 @@ def _of_condition(scalar: Scalar, base: Base, axis: RegionAxis) -> Classes | Non
 
 
 def _along(region: Region, axis: RegionAxis) -> Cells | None:
-    """The cells of a region over this axis alone."""
+    """The cells of a region that is over this axis alone."""
     if region.is_nothing:
         return no_cells(axis)
     if region.is_everything:
@@ -116,7 +116,7 @@ def _along(region: Region, axis: RegionAxis) -> Cells | None:
 
 
 def _of_case(case: Case, base: Base, axis: RegionAxis) -> Classes | None:
-    """The first branch whose condition is true."""
+    """The cells of a CASE: a cell has the result of the first branch whose condition is true."""
     found: Classes = {}
     left = all_cells(axis)
     for when, then in (*case.branches, (None, case.otherwise)):
@@ -143,7 +143,7 @@ Values = tuple[Value | None, ...]
 def key_axis(
     scalar: Scalar, values: Values | None, bases: Bases
 ) -> tuple[RegionAxis | None, tuple[Cells, ...] | None]:
-    """The axis that a key cuts and the cells of its values. The expression is normal, over bases."""
+    """The axis that a key divides, and the cells of its values. The expression is normal and over bases."""
     names = column_ids(scalar)
     if len(names) != 1:
         return None, None
@@ -162,7 +162,7 @@ def values_at(listed: EnumeratedGroups, place: int) -> Values:
     before = step = len(keys)
     for at in range(place + 1):
         first = keys[0][at]
-        # among the groups that begin like the first one those with its value of this key come first
+        # groups that begin like the first one start with its value of this key
         there = bisect_left(range(step), 1, key=lambda one: keys[one][at] != first)
         before, step = step, there
     return tuple(keys[one][place] for one in range(0, before, step))

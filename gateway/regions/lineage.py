@@ -2,10 +2,9 @@
 reads.
 
 Filters and join conditions are kept as conditions. A relation that groups the rows of a person, numbers them,
-or tests the existence of others, has a definition, in which its input rows are given by their region:
-definitions of equal meaning have equal texts as far as regions do. A choice among the rows or values of a
-person by a condition is marked as such, and the matched rows of an outer join are kept: a query that reveals
-them has asked about these.
+or tests the existence of others, has a definition: its text, with the region of its input rows. Definitions with
+equal regions have equal texts. Values and rows of a person that a condition chose are marked, and the matched
+rows of an outer join are kept: a query that reveals them is a query about them.
 
 INVARIANT: names are made of tables, columns and constants; they contain no alias and no id of a plan.
 """
@@ -23,7 +22,7 @@ from gateway.plan.fields import BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
 from gateway.plan.node import BrokenPlan, Node, is_unit
 from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window, conjuncts
-from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar, column_ids
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.relations import columns_of
 from gateway.regions.axis import RegionAxis
@@ -40,13 +39,16 @@ from gateway.regions.relation import (
     is_always_met,
     is_equality,
     is_small,
+    is_there,
     links_of_both,
     over_bases,
     row_count_bounds,
     ungroup,
+    value_where,
     without_repeated,
 )
 from gateway.regions.staged_constants import join_staged, match_staged
+from gateway.regions.union_sides import SideRows, UnionSide, relations_inside
 
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
@@ -54,20 +56,22 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 @dataclass
 class Lineage(Derivation):
-    """Goes down one plan."""
+    """Reads one plan from its root to its tables. `window_rows` are the rows behind each value of a window, `unions` the
+    sides of unions of protected rows, `equalities` the links between columns, both by their texts.
+    """
 
-    _scans: dict[str, int] = field(default_factory=dict)
     _singles: set[str] = field(default_factory=set)
     _rows: dict[str, Relation] = field(default_factory=dict)
     partners: Partners = field(default_factory=Partners)
     window_rows: dict[str, Relation] = field(default_factory=dict)
-    """Of what a window made: the rows that it was made of."""
+    unions: dict[str, tuple[UnionSide, ...]] = field(default_factory=dict)
+    equalities: dict[str, Scalar] = field(default_factory=dict)
 
     @classmethod
     def over(
         cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
     ) -> "Lineage":
-        """For one plan."""
+        """The lineage of one plan, before it is read."""
         return cls(constants, known, affinity=Affinity.of(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
@@ -109,28 +113,24 @@ class Lineage(Derivation):
         name = table.name
         if not has_one_row(table):
             # the only row of a person in a table is the same wherever it is joined
-            count = self._scans[name] = self._scans.get(name, 0) + 1
-            name = name if count == 1 else f"{name}#{count}"
-        columns: dict[str, Scalar] = {}
+            name = self.numbered(name)
         found = bases_of(table, name)
-        for one, base in zip(node.fields, found, strict=True):
-            columns[one.id] = self.base(base)
+        columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
         if has_one_row(table):
             self._singles |= {base.field.id for base in found}
         key = table.unit_column
-        reaches = frozenset[str]()
-        if key is not None and key.joins is not None:
-            reaches |= {str(key.joins)}
+        joined = None if key is None else key.joins
+        reaches = frozenset[str]() if joined is None else frozenset({str(joined)})
         if has_one_row(table) and key is not None:
             own = str(ColumnRef(table.name, key.name))
             return Relation(columns, (Atom(name, own, reaches | {own}),))
         return Relation(columns, (Atom(name, None, reaches),))
 
     def _constant(self, node: Constant) -> Relation:
-        told = self.constants[node.name]
+        told = self.numbered(self.constants[node.name])
         columns = {}
-        for place, one in enumerate(node.fields):
-            kept = Field(f"{told}.{place + 1}", one.type, nullable=True)
+        for place, one in enumerate(node.fields, 1):
+            kept = Field(f"{told}.{place}", one.type, nullable=True)
             columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
         return Relation(columns, (Atom(f"constant {told}"),))
 
@@ -142,20 +142,16 @@ class Lineage(Derivation):
         columns = {**left.columns, **right.columns}
         links, conditions = self._linked(node, node.condition, columns)
         atoms = without_repeated((*left.atoms, *right.atoms))
-        return Relation(
-            columns,
-            atoms,
-            links_of_both(left.links, right.links) | links,
-            (*left.conditions, *right.conditions, *conditions),
-        )
+        links |= links_of_both(left.links, right.links)
+        return Relation(columns, atoms, links, (*left.conditions, *right.conditions, *conditions))
 
     def _linked(
         self, node: Join | Mark, condition: Scalar | None, columns: Mapping[str, Scalar]
     ) -> tuple[frozenset[str], tuple[Scalar, ...]]:
-        """Columns of both sides that are equal, as texts, and the other conditions.
+        """Equalities between columns of both sides, as texts, and the other conditions.
 
-        That the person is the same goes without saying: rows of persons meet in no other way. That there is a person is a
-        condition, where a column of the unit comes from the far side of an outer join.
+        The equality of the unit is left out: rows of persons are joined in no other way. If a unit column comes from the
+        far side of an outer join, the condition that it is not NULL remains.
         """
         if condition is None:
             return frozenset(), ()
@@ -165,22 +161,22 @@ class Lineage(Derivation):
         same = {frozenset({one.id, other.id}) for one, other in pairs}
         missing = {each.id: each for pair in pairs for each in pair if each.tie is not Tie.ALWAYS}
         sides = [{one.id for one in each.fields} for each in (left, right)]
-        links: set[str] = set()
-        conditions: list[Scalar] = []
+        links, conditions = set[str](), list[Scalar]()
         for part in conjuncts(condition):
             read = column_ids(part)
             if read in same and is_equality(part):
                 conditions += (
                     made
                     for one in sorted(read & missing.keys())
-                    for made in conjuncts(self.resolved(_is_there(missing[one]), columns))
+                    for made in conjuncts(self.resolved(is_there(missing[one]), columns))
                 )
                 continue
             made = self.resolved(part, columns)
-            # what is chosen by values that were released, or given, is a condition
+            # an equality with an expression, or with released or given values, is a condition
             told = all(self.bases[one].axis is not None for one in column_ids(made))
-            if told and is_equality(part) and all(read & side for side in sides):
-                links.add(scalar_sql(made))
+            if told and is_equality(made) and all(read & side for side in sides):
+                links.add(said := scalar_sql(made))
+                self.equalities[said] = made
             else:
                 conditions.extend(conjuncts(made))
         return frozenset(links), tuple(conditions)
@@ -193,10 +189,10 @@ class Lineage(Derivation):
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
         asked = (*right.conditions, *conditions)
         if not links and not right.links and is_always_met(left, right):
-            # every row has its person there, once: what is asked of it is asked of the row itself
+            # every row has exactly one partner: conditions on the partner are conditions on the row
             columns = dict(left.columns)
             for name, one in right.columns.items():
-                columns[name] = normal(_where(conjunction(asked), one)) if asked else one
+                columns[name] = normal(value_where(conjunction(asked), one)) if asked else one
             return replace(left, columns=columns)
         on = [*links, *([] if not conditions else [scalar_sql(conjunction(conditions))])]
         beside = f" on {' and '.join(sorted(on))}" if on else ""
@@ -205,17 +201,24 @@ class Lineage(Derivation):
         there = self._exists(right, links, conditions) if asked else None
         for name, one in right.columns.items():
             far = self._far(one, said, missing=there is None)
-            columns[name] = far if there is None else normal(_where(there, far))
+            columns[name] = far if there is None else normal(value_where(there, far))
+        if there is None and (met := self._few(right)) is not None:
+            far_ids = frozenset(each for one in right.columns for each in column_ids(columns[one]))
+            self.partners.few[said] = met, far_ids
         if there is not None:
-            self.partners.there.add(there.field.id)
-            self.partners.near[there.field.id] = _TRUE
-            self.partners.outer_joins.add(said)
+            self.partners.add_outer(said, there, self._exists_apart(right, links, conditions)[1])
         self.partners.meet(left, right, links, asked)
         every = links_of_both(left.links, frozenset({said}))
         return replace(left, columns=columns, links=every)
 
+    def _few(self, right: Relation) -> Ref | None:
+        """Whether a row has a partner, if conditions below a grouping or a union leave few rows; else None."""
+        met = self._exists(right, frozenset(), ())
+        axis = self.bases[met.field.id].axis
+        return met if axis is not None and axis.size is None else None
+
     def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
-        """A column of the side that may be missing; `missing`: then it is NULL."""
+        """A column of the side that may be missing. With `missing`, it may be NULL for that reason."""
         name = f"{scalar_sql(scalar)} of {said}"
         self.partners.near[shorten(name)] = scalar
         self.made_from[shorten(name)] = column_ids(scalar)
@@ -229,9 +232,10 @@ class Lineage(Derivation):
         )
 
     def _parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
-        """The relation without the conditions that are true of all rows of a person or of none, and these.
+        """The relation without the conditions that are about the person, and these conditions.
 
-        What is computed of the rows of one person does not depend on such: persons are left out as a whole.
+        They are true for all rows of a person or for none, so values computed from the rows of one person do not depend on
+        them.
         """
         whole = [one for one in relation.conditions if column_ids(one) <= self._singles]
         rest = tuple(one for one in relation.conditions if one not in whole)
@@ -242,7 +246,7 @@ class Lineage(Derivation):
         bounds = columns_of(node, narrowed=False)
         over = self.text(self._parted(below)[0])
         columns = dict(below.columns)
-        # the order of a window is completed by all columns
+        # ties in the order of a window are broken by all other columns
         every = {one for each in below.columns.values() for one in column_ids(each)}
         for name, call in node.items:
             ordered = call.order or call.frame or call.function not in _UNORDERED
@@ -292,9 +296,9 @@ class Lineage(Derivation):
         return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
 
     def rows_of(self, relation: Relation) -> Relation | None:
-        """The rows that were grouped by person, and what is joined to them; None where nothing was.
+        """The rows that were grouped by person, with the tables that are joined to them; None if nothing was grouped.
 
-        Every column of it is a base. Conditions on what was computed for each person stay.
+        Every column of it is a base. Conditions on values that were computed for each person stay.
         """
         found = ungroup(relation, self._rows)
         if found is relation:
@@ -308,18 +312,33 @@ class Lineage(Derivation):
         links, conditions = self._linked(node, node.condition, columns)
         alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
         if alone in reached and not links and not inner.links:
-            # the only row of the person in that table: what is asked of it is asked of the row itself
-            asked = conjunction((*inner.conditions, *conditions))
-            held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
+            # the person has one row in that table: conditions on it are conditions on the row
+            asked = (conjunction((*inner.conditions, *conditions)),)
+            held = normal(Call("is true", asked, BOOLEAN, nullable=False))
             return replace(below, columns={**below.columns, node.id: held})
         held_by = match_staged(node, inner, columns, self.known, self.resolved)
         if held_by is not None:
             return replace(below, columns={**below.columns, node.id: held_by})
-        made = self._exists(inner, links, conditions)
+        made, held = self._exists_apart(inner, links, conditions)
         if isinstance(node.inner.label, Protected):
             self.partners.near[made.field.id] = _TRUE
             self.partners.meet(below, inner, links, (*inner.conditions, *conditions))
-        return replace(below, columns={**below.columns, node.id: made})
+        return replace(below, columns={**below.columns, node.id: held})
+
+    def _exists_apart(
+        self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
+    ) -> tuple[Ref, Scalar]:
+        """Whether a row exists, without the conditions on the person's only row in a table, and the same with them.
+
+        These conditions do not depend on the row that is found, so they are conditions on the person.
+        """
+        parted, whole = self._parted(inner)
+        whole += tuple(one for one in conditions if column_ids(one) <= self._singles)
+        made = self._exists(parted, links, tuple(one for one in conditions if one not in whole))
+        if not whole:
+            return made, made
+        asked = Call("is true", (conjunction(whole),), BOOLEAN, nullable=False)
+        return made, normal(conjunction((made, asked)))
 
     def _exists(
         self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
@@ -327,43 +346,48 @@ class Lineage(Derivation):
         on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
         name = shorten(f"exists ({self.text(inner)}{beside})")
-        region = self.region(inner)
-        read = {each for one in (*inner.conditions, *conditions) for each in column_ids(one)}
+        inside = relations_inside(inner, self._rows, self.unions, self.equalities)
+        every = inside or (inner,)
+        regions = [self.region(one) for one in every]
+        asked = [*conditions, *(part for one in every for part in one.conditions)]
+        read = {each for one in asked for each in column_ids(one)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
         kept = Field(name, BOOLEAN, nullable=False)
-        quasi = any(self.bases[one].quasi for one in read) and bool(on or is_small(region))
+        small = any(map(is_small, regions))
+        quasi = any(self.bases[one].quasi for one in read) and bool(on or small)
         axis: RegionAxis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
-        if on or any(not one.readable for one in region.axes):
+        if on or inside is None or any(not axis.readable for one in regions for axis in one.axes):
             axis = None
-        elif quasi and axis is not None:
-            axis = replace(axis, size=None)
+        elif small and axis is not None:
+            # a person who has such a row is one of few
+            axis = replace(axis, size=None, quasi=True)
         return self.base(Base(kept, axis, uses, quasi))
 
     def _union(self, node: UnionAll) -> Relation:
-        left, right = self.of(node.left), self.of(node.right)
-        sides = [(self.text(left), left, node.left), (self.text(right), right, node.right)]
-        # of two that read alike the columns say which is which: all of them are in the order of the sides
-        sides.sort(
-            key=lambda one: (
-                one[0],
-                *(scalar_sql(one[1].columns[each.id]) for each in one[2].fields),
-            )
+        before = dict(self._scans)
+        left = self._side(node.left)
+        after, self._scans = self._scans, before
+        right = self._side(node.right)
+        # rows of the sides never meet: both count the scans of a table from the same number
+        self._scans |= {one: max(self._scans.get(one, 0), many) for one, many in after.items()}
+        sides = sorted((left, right), key=lambda one: one.order)
+        said = self.numbered(f"({' union all '.join(one.text for one in sides)})")
+        made = []
+        for one, *pair in zip(node.fields, *(each.columns for each in sides), strict=True):
+            name = f"{' else '.join(map(scalar_sql, pair))} of {said}"
+            made.append(self.made(name, Ref(one), column_ids(*pair)))
+        if isinstance(node.label, Protected):
+            self.unions[said] = UnionSide.all_of(sides, made)
+        reached = (
+            frozenset().union(*(each.reaches for each in one.relation.atoms)) for one in sides
         )
-        said = " union all ".join(shown for shown, _, _ in sides)
-        columns: dict[str, Scalar] = {}
-        for place, one in enumerate(node.fields):
-            pair = [there.columns[side.fields[place].id] for _, there, side in sides]
-            name = f"{' else '.join(map(scalar_sql, pair))} of ({said})"
-            read = {each for part in pair for each in column_ids(part)}
-            columns[one.id] = self.made(name, Ref(one), read)
-        every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]
-        return Relation(columns, (Atom(f"({said})", None, frozenset(every[0] & every[1])),))
+        columns = {one.id: ref for one, ref in zip(node.fields, made, strict=True)}
+        return Relation(columns, (Atom(said, None, frozenset.intersection(*reached)),))
 
-
-def _where(condition: Scalar, value: Scalar) -> Scalar:
-    """The value where the condition is true, and NULL elsewhere."""
-    return Case(((condition, value),), Literal(None, value.type), value.type)
-
-
-def _is_there(one: Field) -> Scalar:
-    return Call("is not null", (Ref(one),), BOOLEAN, nullable=False)
+    def _side(self, node: Node) -> SideRows:
+        """The rows of a side, and the join partners below it, which concern this side alone."""
+        others, self.partners.met = self.partners.met, []
+        relation = self.of(node)
+        met, self.partners.met = tuple(self.partners.met), others
+        columns = tuple(relation.columns[one.id] for one in node.fields)
+        return SideRows(self.text(relation), relation, columns, met)

@@ -42,7 +42,7 @@ def solve_comparison(
 
 
 def _bound(scalar: Scalar, bound: Value) -> Fraction:
-    """The constant in the unit of the expression: days beside a date, microseconds beside a timestamp."""
+    """The constant in the unit of the expression: days for a date, microseconds for a timestamp."""
     found = exact_number(bound)
     if found is None:
         raise Unsolved
@@ -54,7 +54,7 @@ def _bound(scalar: Scalar, bound: Value) -> Fraction:
 
 
 def _check(scalar: Scalar, field: Field, axis: RegionAxis) -> None:
-    """That no value of the column makes it NULL: it rises or falls, so looking at both ends is enough."""
+    """Require that no value of the column makes the expression NULL. It is monotone, so both ends suffice."""
     if not _can_fail(scalar):
         return
     if axis.low is None or axis.high is None:
@@ -88,7 +88,7 @@ def _check_shift(shift: Shift, field: Field, value: Value) -> None:
 
 
 def _can_fail(scalar: Scalar) -> bool:
-    """Whether there are values of its type for which it would be NULL, for what is solved here."""
+    """Whether the expression is NULL for some values of its type."""
     match scalar:
         case Ref():
             return False
@@ -167,7 +167,7 @@ def _solve_call(call: Call, test: Threshold, axis: RegionAxis) -> Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """How large the values of the column are, in steps of its type."""
+    """The size of the column's values, in steps of its type."""
 
     axis: RegionAxis
 

@@ -12,12 +12,12 @@ _KEPT: Final = 200
 
 
 def shorten(text: str) -> str:
-    """The text, or its beginning and what tells it from others that begin like it."""
+    """The text, or its beginning with a digest of the whole if it is long."""
     return text if len(text) <= _MOST else f"{text[:_KEPT]}… #{digest(text)[:32]}"
 
 
 def region_text(region: Region) -> str:
-    """The region as text: equal regions over equal axes have equal texts, others do not."""
+    """The region as text: regions over equal axes have equal texts exactly if they are equal."""
     if region.is_nothing:
         return "nothing"
     if region.is_everything:

@@ -61,7 +61,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 def normal(scalar: Scalar) -> Scalar:
-    """The expression, all its parts normal."""
+    """The expression in normal form, with all its parts."""
     match scalar:
         case Call():
             made: Scalar = _call(scalar, tuple(normal(one) for one in scalar.parts))
@@ -78,7 +78,7 @@ def conjunction(conditions: Iterable[Scalar]) -> Scalar:
 
 
 def _folded(scalar: Scalar) -> Scalar:
-    """A constant, where nothing is read."""
+    """The value as a constant, if the expression reads no column."""
     if isinstance(scalar, Literal | Ref):
         return scalar
     if any(
@@ -134,7 +134,7 @@ def _call(  # noqa: PLR0911 - one answer for each kind
 
 
 def _order(scalar: Scalar) -> tuple[bool, str]:
-    """Columns before constants, else by their texts."""
+    """Sort key: columns before constants, then by text."""
     return isinstance(scalar, Literal), scalar_sql(scalar)
 
 
@@ -147,7 +147,7 @@ def _in(call: Call, parts: tuple[Scalar, ...]) -> Scalar:
 
 
 def _joined(function: str, parts: tuple[Scalar, ...]) -> Scalar:
-    """AND and OR, without what is in them twice and what changes nothing."""
+    """AND or OR without repeated parts and without parts that change nothing."""
     flat: dict[str, Scalar] = {}
     for one in parts:
         nested = one.parts if isinstance(one, Call) and one.function == function else (one,)

@@ -51,7 +51,7 @@ from gateway.regions.scope import ReleaseScope
 MOST_CELLS: Final = 1024
 MOST_TOUCHED: Final = 64
 _DIGITS: Final = 32
-_RULES: Final = 1  # to be raised when scans make something else of what is stored
+_RULES: Final = 1  # to be increased if scans convert stored values in another way
 Place: TypeAlias = tuple[int, ...]
 
 
@@ -110,7 +110,7 @@ def confining_cells(
 
 
 def partition_of(dataset: Dataset, proven: Mapping[str, TableProof]) -> Partition | None:
-    """By the first table that has one; a column with which there would be too many cells is left out."""
+    """The partition of the first table that has one. A column that would make too many cells is left out."""
     for table in dataset.tables:
         if not _has_one_row(table, proven):
             continue
@@ -126,17 +126,17 @@ def partition_of(dataset: Dataset, proven: Mapping[str, TableProof]) -> Partitio
 
 
 def _is_as_declared(table: Table | None, proven: Mapping[str, TableProof]) -> bool:
-    """A region takes several readings of a table with one row for each unit for one."""
+    """Whether no scan of a table with one row per unit stands for several in a region."""
     return table is not None and (not has_one_row(table) or _has_one_row(table, proven))
 
 
 def _has_one_row(table: Table, proven: Mapping[str, TableProof]) -> bool:
-    """Whether no unit can have two rows, whatever the table holds."""
+    """Whether the source enforces that no unit has two rows."""
     return has_one_row(table) and Licences(proven).is_row_per_unit(table)
 
 
 def _division(column: Column, axis: RegionAxis | None) -> PartitionAxis | None:
-    # sources differ in what floats are equal
+    # sources do not agree on which floats are equal
     if axis is None or axis.size is None or column.type.family is Family.FLOAT:
         return None
     if axis.size > MOST_CELLS:
@@ -156,7 +156,7 @@ def _named(axis: RegionAxis) -> Iterator[tuple[str | None, Cells]]:
 
 
 def _stepped(axis: RegionAxis, column: Column) -> Iterator[tuple[str | None, Cells]]:
-    """From each declared value up to the next."""
+    """Cells from each declared value up to the next one."""
     if axis.low is None or axis.high is None:
         return
     starts = range(axis.low, axis.high + 1, axis.stride)
@@ -179,7 +179,7 @@ def _digest(table: Table, divisions: Sequence[PartitionAxis]) -> str:
 
 
 def _met(partition: Partition, region: Region, box: Box) -> list[tuple[int, ...]]:
-    """Of each division the cells that the box has."""
+    """For each column, the cells of its division that the box meets."""
     found = []
     for division in partition.divisions:
         there = tuple(range(len(division.cells)))

@@ -57,7 +57,7 @@ _NULL: Final = TruthRegions(NOTHING, NOTHING)
 def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
     """The rows for which all of these are true. The conditions are normal.
 
-    Where very many of them are about several things, these are one that nobody reads.
+    If very many of them are about several columns each, these become one opaque condition.
     """
     given = {scalar_sql(one): one for one in conditions}
     crossing = {said: one for said, one in given.items() if len(column_ids(one)) > 1}
@@ -75,7 +75,7 @@ def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
 
 
 def truth_of(scalar: Scalar, bases: Bases) -> TruthRegions:
-    """The regions of a normal condition. What would be too much work is not begun."""
+    """The regions of a normal condition. A condition that would be too much work is opaque."""
     try:
         _require_few(scalar)
         found = _read(scalar, bases)
@@ -85,7 +85,10 @@ def truth_of(scalar: Scalar, bases: Bases) -> TruthRegions:
 
 
 def _require_few(scalar: Scalar) -> None:
-    """INVARIANT: how many parts there are is counted before any of them is read."""
+    """Refuse too many parts.
+
+    INVARIANT: the parts are counted before any of them is read.
+    """
     if isinstance(scalar, Call) and scalar.function in {"and", "or"}:
         if sum(len(column_ids(one)) > 1 for one in scalar.parts) > MOST_CROSSING:
             raise TooLarge
@@ -116,7 +119,7 @@ def _read(scalar: Scalar, bases: Bases) -> TruthRegions | None:  # noqa: PLR0911
 
 
 def _both(truths: list[TruthRegions]) -> TruthRegions:
-    """All of them; put together two by two, since there may be many and each makes the next one longer."""
+    """Where all of them are true. They are combined in pairs, since each may make the next one longer."""
     while len(truths) > 1:
         pairs = zip(truths[::2], truths[1::2], strict=False)
         made = [
@@ -135,7 +138,7 @@ def _equal(membership: Call, member: Scalar) -> Scalar:
 
 
 def _over_one(scalar: Scalar, bases: Bases) -> TruthRegions | None:
-    """A condition over one thing that has an axis."""
+    """The regions of a condition over one base that has an axis; None for other conditions."""
     names = column_ids(scalar)
     if len(names) != 1:
         return None
@@ -152,7 +155,7 @@ def _over_one(scalar: Scalar, bases: Bases) -> TruthRegions | None:
 def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
     scalar: Scalar, bases: Bases
 ) -> TruthRegions | None:
-    """Conditions made of conditions in other ways than AND, OR and NOT."""
+    """The regions of a condition that is made of conditions in other ways than AND, OR and NOT."""
     if isinstance(scalar, Case):
         return _of_case(scalar, bases)
     if not isinstance(scalar, Call):
@@ -171,7 +174,7 @@ def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
 
 
 def _of_results(test: Call, bases: Bases) -> TruthRegions | None:
-    """Whether what is chosen, or computed of it, is there."""
+    """IS NULL and IS NOT NULL of a choice, as a choice of these tests."""
     found = distribute_choice(test)
     if not isinstance(found, Case):
         return None
@@ -202,7 +205,7 @@ def _of_case(case: Case, bases: Bases) -> TruthRegions | None:
 
 
 def _pushed(comparison: Call, bases: Bases) -> TruthRegions | None:
-    """A comparison with a choice is a choice of comparisons."""
+    """A comparison of a choice with a constant, as a choice of comparisons."""
     what, other = comparison.parts
     what = distribute_choice(what)
     if not isinstance(what, Case) or not isinstance(other, Literal):
@@ -222,11 +225,11 @@ def opaque_region(scalar: Scalar, bases: Bases) -> Region:
 
 
 def _unread(scalar: Scalar, bases: Bases) -> TruthRegions:
-    """An axis of its own, where the condition is true, false or NULL."""
+    """The regions of a condition that cannot be read: an axis of its own, where it is true, false or NULL."""
     if isinstance(scalar, Call) and scalar.function == "not":
         return _turned(_unread(scalar.parts[0], bases))
     if isinstance(scalar, Call) and scalar.function in _NEGATIVE:
-        # a condition and its opposite are about one axis
+        # a condition and its opposite have one axis
         return _turned(_unread(replace(scalar, function=OPPOSITE[scalar.function]), bases))
     there = [bases[one] for one in column_ids(scalar)]
     axis = opaque_axis(scalar_sql(scalar), there)
@@ -235,7 +238,7 @@ def _unread(scalar: Scalar, bases: Bases) -> TruthRegions:
 
 
 def opaque_axis(said: str, there: Iterable[Base]) -> RegionAxis:
-    """`there` is what the condition is about."""
+    """The axis of an opaque condition. `there` are the bases that it reads."""
     quasi = any(one.quasi for one in there)
     return RegionAxis(
         shorten(said),

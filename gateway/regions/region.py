@@ -31,7 +31,7 @@ _MOST_WORK: Final = 20_000
 
 
 class TooLarge(Exception):
-    """More boxes than the limit."""
+    """The region would have more boxes than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Box:
     parts: tuple[tuple[str, Cells], ...]
 
     def along(self, axis: str) -> Cells | None:
-        """The part on this axis; None where it is unrestricted."""
+        """The cells on this axis; None if the box does not restrict it."""
         return next((cells for name, cells in self.parts if name == axis), None)
 
 
@@ -95,7 +95,7 @@ class Region:
         return _combined(other, self, lambda one, two: one and not two, _MOST_WORK).is_nothing
 
     def same(self, other: "Region") -> bool:
-        """Whether they are the same rows, however their axes were declared when they were read."""
+        """Whether both are the same rows, even if their axes were declared differently."""
         if self.boxes == other.boxes:
             return True
         if self.axes == other.axes:
@@ -113,7 +113,7 @@ def region_along(axis: RegionAxis, cells: Cells) -> Region:
 
 
 def region_of_cells(axis: RegionAxis, cells: Cells) -> Region:
-    """The same of cells that are clipped already."""
+    """The same for cells that are clipped already."""
     if is_empty(cells):
         return NOTHING
     if cells == all_cells(axis):
@@ -135,10 +135,10 @@ def _axes_of(one: Region, other: Region) -> dict[str, RegionAxis]:
 
 
 def _parts_of(region: Region, axes: dict[str, RegionAxis]) -> tuple[_Parts, ...]:
-    """The boxes over the axes as they are declared there."""
+    """The boxes of the region over these axes, which may be declared wider."""
     if all(axes[one.name] == one for one in region.axes):
         return tuple(box.parts for box in region.boxes)
-    # a wider axis drops nothing, but what was everything may be less there, and the other way round
+    # on a wider axis no cell is lost, but all cells of the old axis may be only some of the new one
     boxes = (
         tuple((name, clip_cells(cells, axes[name])) for name, cells in box.parts)
         for box in region.boxes
@@ -165,7 +165,7 @@ def _written(cells: Cells) -> tuple[object, ...]:
 
 
 def _met(one: Region, other: Region) -> Region:
-    """Of two boxes: most regions have only one."""
+    """The rows of two regions with one box each, as most regions have."""
     try:
         axes = _axes_of(one, other)
         [left], [right] = _parts_of(one, axes), _parts_of(other, axes)
@@ -191,7 +191,7 @@ def _combined(one: Region, other: Region, keep: _Keep, most: int = MOST_BOXES) -
 
 
 class _Combining:
-    """Goes through two lists of boxes axis by axis. `keep` says of a row in neither, one or both whether it is kept."""
+    """Combines two lists of boxes axis by axis. `keep` decides for a row in neither, one or both lists."""
 
     def __init__(self, axes: dict[str, RegionAxis], keep: _Keep, most: int) -> None:
         self._axes = axes
@@ -203,7 +203,7 @@ class _Combining:
         self._work += 1 + len(left) + len(right)
         if self._work > _MOST_WORK:
             raise TooLarge
-        # a box without parts is all there is: the others add nothing
+        # a box without parts contains all rows, so the others add nothing
         left = _EVERY if () in left else left
         right = _EVERY if () in right else right
         decided = self._decided(left, right)
@@ -228,7 +228,7 @@ class _Combining:
     def _decided(
         self, left: tuple[_Parts, ...], right: tuple[_Parts, ...]
     ) -> tuple[_Parts, ...] | None:
-        """Where nothing is left to look at, or nothing that is can change the answer."""
+        """The result, if the remaining boxes cannot change it; else None."""
         sides = [{bool(one)} if one in {(), _EVERY} else {False, True} for one in (left, right)]
         answers = {self._keep(one, two) for one in sides[0] for two in sides[1]}
         if len(answers) > 1:
@@ -246,7 +246,7 @@ class _Combining:
             made.extend((*head, *rest) for rest in inside)
         if len(made) > self._most:
             raise TooLarge
-        # the same set has the same order, so that equal rests are found to be equal
+        # equal sets get equal orders, so that equal rests compare as equal
         return tuple(sorted(made, key=_order))
 
 

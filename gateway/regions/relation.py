@@ -7,9 +7,11 @@ from typing import Final
 
 from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.node import is_unit
-from gateway.plan.scalars import Call, Change, Ref, Scalar
-from gateway.regions.cells import cell_count
+from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
 from gateway.regions.region import Region
 
 OUTER: Final = "left join"
@@ -20,8 +22,8 @@ _MOST_NESTED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A relation that is joined. `single` is its table, where that has one row of each person; `reaches` are the tables
-    of that kind in which every row of it is declared to have its person.
+    """A relation that is joined. `single` is its table if that has one row for each person. `reaches` are tables of that
+    kind in which, by declaration, the person of each of its rows has a row.
     """
 
     text: str
@@ -31,7 +33,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """`columns` says of every field, by its id, what it is; the expressions refer to bases. `links` are texts."""
+    """`columns` has for every field, by its id, its expression over bases. `links` are equalities between tables, as texts."""
 
     columns: Mapping[str, Scalar]
     atoms: tuple[Atom, ...]
@@ -45,7 +47,7 @@ class Relation:
 
 
 def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
-    """Equalities hold once, however often they are said; an outer join that both have has multiplied rows twice."""
+    """The links of both sides. A repeated equality changes nothing; a repeated outer join multiplies rows twice."""
     found = set(left)
     for one in sorted(right):
         link = one
@@ -56,14 +58,22 @@ def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]
 
 
 def is_small(region: Region) -> bool:
-    """Whether few values of quasi-identifiers are asked for."""
-    for box in region.boxes:
-        for name, cells in box.parts:
-            axis = region.axis(name)
-            found = cell_count(cells, axis)
-            if axis.quasi and found is not None and found <= _FINE:
-                return True
-    return False
+    """Whether the region selects few values: of a quasi-identifier, or among the many values of another column."""
+    return any(
+        _is_few(cells, region.axis(name)) for box in region.boxes for name, cells in box.parts
+    )
+
+
+def _is_few(cells: Cells, axis: RegionAxis) -> bool:
+    if axis.quasi:
+        found = cell_count(cells, axis)
+        return found is not None and found <= _FINE
+    if axis.column is None or axis.kind is not AxisKind.STEPS or is_only_null(cells):
+        return False
+    found = cell_count(without_null(cells), axis)
+    if found is None or found > _FINE:
+        return False
+    return axis.size is None or found * _FINE <= axis.size
 
 
 def is_equality(part: Scalar) -> bool:
@@ -75,7 +85,7 @@ def is_equality(part: Scalar) -> bool:
 
 
 def without_repeated(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """Without tables of one row of each person that another relation reaches anyway."""
+    """The relations without those tables of one row per person that another relation reaches anyway."""
     kept = list(atoms)
     for one in atoms:
         others = [each for each in kept if each is not one]
@@ -92,7 +102,7 @@ def is_always_met(left: Relation, right: Relation) -> bool:
 
 
 def row_count_bounds(measure: Measure, bounds: Bounds | None) -> Bounds | None:
-    """Of a person whose rows were grouped there is a row: that is no condition."""
+    """The bounds, where COUNT(*) of a person's rows is at least 1: a person without rows has no group."""
     plain = measure.function == "count" and not measure.arguments and measure.where is None
     if not plain or bounds is None or bounds.range is None or bounds.range.high < 1:
         return bounds
@@ -100,7 +110,7 @@ def row_count_bounds(measure: Measure, bounds: Bounds | None) -> Bounds | None:
 
 
 def ungroup(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
-    """The relation with rows in the place of what they were grouped to; `rows` by the texts of atoms."""
+    """The relation with the rows that were grouped in the place of the groups. `rows` has them by the texts of atoms."""
     found = relation
     for _ in range(_MOST_NESTED):
         grouped = next((one for one in found.atoms if one.text in rows), None)
@@ -118,6 +128,15 @@ def ungroup(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
 
 
 def over_bases(call: WindowCall, resolved: Change) -> WindowCall:
-    """A window function over bases; that it looks at one person goes without saying."""
+    """A window function over bases, without the unit in PARTITION BY: each window is over one person."""
     partition = tuple(one for one in call.partition if not is_unit(one))
     return replace(call, partition=partition).map_scalars(resolved)
+
+
+def value_where(condition: Scalar, value: Scalar) -> Scalar:
+    """The value where the condition is true, and NULL elsewhere."""
+    return Case(((condition, value),), Literal(None, value.type), value.type)
+
+
+def is_there(one: Field) -> Scalar:
+    return Call("is not null", (Ref(one),), BOOLEAN, nullable=False)

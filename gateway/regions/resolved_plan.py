@@ -14,44 +14,69 @@ from gateway.regions.lineage import Lineage
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
-from gateway.regions.relation import Relation
+from gateway.regions.relation import Atom, Relation
+from gateway.regions.union_sides import UnionSide, rows_of_side, union_of
 
 _MOST_KEPT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPlan:
-    """`region` is which rows of what the `shape` says, `tables` are the protected ones that are read."""
+    """`region` are the selected rows of the tables in `shape`; `tables` are the protected tables that are read.
+
+    `partners` are the rows with join partners that concern it. `within` are the sides of unions that it is about.
+    """
 
     lineage: Lineage
     relation: Relation
     region: Region
     tables: frozenset[str]
+    partners: tuple[Relation, ...]
+    within: tuple[UnionSide, ...] = ()
 
     @property
     def rows(self) -> "ResolvedPlan | None":
-        """Its rows, where they were grouped by person."""
+        """The rows that were grouped by person; None if nothing was grouped."""
         found = self.lineage.rows_of(self.relation)
         if found is None:
             return None
-        return ResolvedPlan(self.lineage, found, self.lineage.region(found), self.tables)
+        return self._over(found)
+
+    @property
+    def sides(self) -> "tuple[ResolvedPlan, ...]":
+        """The same of each side of its first union of protected rows alone; empty if it reads none."""
+        union = union_of(self.relation, self.lineage.unions)
+        if union is None:
+            return ()
+        return tuple(self._in_side(union, one) for one in self.lineage.unions[union.text])
+
+    def _in_side(self, union: Atom, side: UnionSide) -> "ResolvedPlan":
+        below = rows_of_side(self.relation, union, side, self.lineage.equalities)
+        found = self._over(below)
+        return replace(found, partners=side.met, within=(*self.within, side))
+
+    def inside(self, scalar: Scalar) -> Scalar:
+        """An expression over bases, as it is in the sides that this is about."""
+        for one in self.within:
+            scalar = one.inside(scalar)
+        return scalar
 
     @property
     def met(self) -> "Iterator[ResolvedPlan]":
-        """For each outer join the rows that have a partner, and those that were asked to have none."""
-        for one in self.lineage.partners.met:
+        """For each outer join the rows that have a partner, and those that were selected because they have none."""
+        for one in self.partners:
             found = self._over(self.lineage.partners.with_partner(one, self.relation, self.bases))
             if not found.region.is_nothing:
-                yield found
-        alone = self.lineage.partners.without_partner(self.relation, self.bases)
-        if alone is not None:
-            yield replace(self, relation=alone[0], region=alone[1])
+                yield replace(found, partners=())
+        for relation, region in self.lineage.partners.without_partner(self.relation, self.bases):
+            yield replace(self, relation=relation, region=region, partners=())
 
     def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
-        """Totals that windows made, of these names, and the rows that they were made of."""
+        """Totals of windows with these names, and the rows that they were computed from."""
         for name in sorted(self.lineage.window_rows.keys() & frozenset(names)):
             below = self.lineage.window_rows[name]
-            yield self._over(self.lineage.with_bases(below)), self.lineage.measures[name]
+            found = replace(self._over(self.lineage.with_bases(below)), partners=())
+            yield found, self.lineage.measures[name]
 
     def _over(self, relation: Relation) -> "ResolvedPlan":
         return replace(self, relation=relation, region=self.lineage.region(relation))
@@ -69,16 +94,16 @@ class ResolvedPlan:
         return self.lineage.resolved(scalar, self.relation.columns)
 
     def choice_of(self, measure: Measure) -> Scalar | None:
-        """What of the aggregate was chosen by a condition, where anything was."""
+        """The part of the aggregate's input that a condition chose; None if there is none."""
         return self.lineage.choice_of(measure, self.relation.columns)
 
     def narrowed(self, conditions: Iterable[Scalar]) -> Region:
-        """The region, as far as these are true, too."""
+        """The rows of the region for which these are true as well."""
         added = (part for one in conditions for part in conjuncts(self.resolved(one)))
         return region_of((*self.relation.conditions, *added), self.bases)
 
     def where(self, conditions: Iterable[Scalar]) -> Region:
-        """The rows of which these are true, which are over bases already."""
+        """The rows for which these are true. The conditions are over bases already."""
         return region_of(
             (part for one in conditions for part in conjuncts(normal(one))), self.bases
         )
@@ -87,7 +112,7 @@ class ResolvedPlan:
 def resolve_plan(
     plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
 ) -> ResolvedPlan:
-    """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
+    """The plan with its lineage and region. It is remembered, because scopes of several kinds are made of one plan."""
     there = dict(known or {})
     ids = frozenset((name, id(rows)) for name, rows in there.items())
     key = (id(plan), frozenset(constants.items()), ids)
@@ -97,7 +122,8 @@ def resolve_plan(
         relation = lineage.of(plan)
         protected = (one.table for one in walk_nodes(plan) if isinstance(one, Scan))
         tables = frozenset(one.name for one in protected if not one.public)
-        return plan, there, ResolvedPlan(lineage, relation, lineage.region(relation), tables)
+        region, met = lineage.region(relation), tuple(lineage.partners.met)
+        return plan, there, ResolvedPlan(lineage, relation, region, tables, met)
 
     return _KEPT.get(key, resolve)[2]
 
@@ -109,5 +135,5 @@ _KEPT: Final[LruCache[_Key, _Resolved]] = LruCache(_MOST_KEPT)
 
 
 def clear_resolved() -> None:
-    """As if nothing had been asked yet."""
+    """Forget all plans."""
     _KEPT.clear()

@@ -4,7 +4,8 @@ INVARIANT: grounds follow from plans and policies alone; nothing of the data is 
 about the same rows, cut in the same groups.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value, value_json, value_of_json
@@ -15,13 +16,15 @@ from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
-from gateway.regions.cells import Cells, cells_json, cells_of_json
+from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
 from gateway.regions.conditional_aggregates import regions_of
 from gateway.regions.declarations import declarations
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
-from gateway.regions.region import Region, region_json, region_of_json
+from gateway.regions.predicate import opaque_axis
+from gateway.regions.region import Region, TooLarge, region_along, region_json, region_of_json
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
+from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
 from gateway.sensitivity.analysis import EnumeratedGroups
 
 __all__ = [
@@ -52,10 +55,10 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseScope:
-    """`shape` is the normal text of what is read besides the region: only grounds of equal shape are compared.
+    """`shape` is the normal text of the joined tables: only scopes of equal shape are compared.
 
-    `tables` are the protected ones, `unreadable` the conditions that nobody understands, for messages. `through` are the
-    tables that all rows have passed, as `passing.passed` says: only what has just been read has them.
+    `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
+    were joined with (`joined_tables`); scopes that come from the state do not have them.
     """
 
     shape: str
@@ -72,25 +75,37 @@ def scope_of(
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
 ) -> ReleaseScope:
-    """What the release is about. `plan` has one grouping set, row rules are filters in it, moments are folded.
+    """The scope of a release. `plan` has one grouping set, its row rules are filters, its moments are folded.
 
-    `constants` says of each staged constant what tells its content, `known` has the values of those that are there.
+    `constants` has the digest of each staged constant's content, `known` the values of those that are known.
     """
     followed = resolve_plan(plan.child, constants, known)
-    keys = []
-    for place, (_, one) in enumerate(plan.keys):
-        made = followed.resolved(one)
-        values = None if listed is None else values_at(listed, place)
-        axis, cells = key_axis(made, values, followed.bases)
-        keys.append(GroupKey(scalar_sql(made), axis, values, cells))
+    values = [
+        None if listed is None else values_at(listed, place) for place in range(len(plan.keys))
+    ]
     return ReleaseScope(
         followed.shape,
         followed.tables,
         followed.region,
-        tuple(keys),
+        _keys(plan, values, followed, followed),
         _unreadable(followed.region),
         joined_tables(plan),
     )
+
+
+def _keys(
+    plan: Aggregate,
+    values: Sequence[tuple[Value | None, ...] | None],
+    whole: ResolvedPlan,
+    part: ResolvedPlan,
+) -> tuple[GroupKey, ...]:
+    """The grouping keys of the plan in this part of it."""
+    keys = []
+    for (_, one), listed in zip(plan.keys, values, strict=True):
+        made = part.inside(whole.resolved(one))
+        axis, cells = key_axis(made, listed, part.bases)
+        keys.append(GroupKey(scalar_sql(made), axis, listed, cells))
+    return tuple(keys)
 
 
 def aggregate_scopes(
@@ -99,9 +114,10 @@ def aggregate_scopes(
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
 ) -> tuple[ReleaseScope, ...]:
-    """What those of its aggregates are about that look at other rows; each region once.
+    """The other scopes that the answer reveals, each once.
 
-    And the rows of persons, and those that an outer join meets.
+    They are the rows that single aggregates select, the rows that were grouped by person, rows with and without a partner
+    in an outer join or EXISTS, the rows of windows, and each side of a union.
     """
     followed = resolve_plan(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
@@ -113,19 +129,53 @@ def aggregate_scopes(
     )
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    about: list[tuple[ResolvedPlan, list[Measure]]] = [(followed, measures)]
-    about += ((one, measures) for one in followed.met)
-    about += ((one, [total]) for one, total in followed.windows(read))
     found: list[ReleaseScope] = []
-    for place, (one, told) in enumerate(about):
-        own = ground if not place else _of_relation(ground, one)
-        found += [own, *_beside(own, told, one)] if place else _beside(own, told, one)
-        rows = one.rows
-        if rows is not None:
-            # who has sums of what was computed for each person has learned of their rows
-            whole = _of_relation(ground, rows)
-            found += [whole, *_beside(whole, by_person, rows)]
+    try:
+        found.extend(_revealed(plan, ground, followed, (measures, by_person), read))
+    except TooLarge:
+        found.append(_too_many_sides(ground))
     return tuple(dict.fromkeys(found))
+
+
+def _revealed(
+    plan: Aggregate,
+    ground: ReleaseScope,
+    followed: ResolvedPlan,
+    measures: tuple[list[Measure], list[Measure]],
+    read: frozenset[str],
+) -> Iterator[ReleaseScope]:
+    """The same; `measures` are those of the plan and those that were computed for each person."""
+    given, by_person = measures
+    values = [one.values for one in ground.keys]
+    left = deque([(followed, given)])
+    left += ((one, [total]) for one, total in followed.windows(read))
+    sides, relations = 0, 0
+    while left:
+        one, told = left.popleft()
+        parts = one.sides
+        sides, relations = sides + len(parts), relations + 1
+        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS:
+            raise TooLarge
+        left += ((part, told) for part in parts)
+        if parts and one.within:
+            continue  # its sides are next
+        own = ground
+        if one is not followed:
+            keys = _keys(plan, values, followed, one) if one.within else ground.keys
+            own = replace(_of_relation(ground, one), keys=keys)
+            yield own
+        yield from _beside(own, told, one)
+        left += ((each, told) for each in one.met)
+        if (rows := one.rows) is not None:
+            # sums of values that were computed for each person reveal the rows behind them
+            left.append((rows, by_person))
+
+
+def _too_many_sides(ground: ReleaseScope) -> ReleaseScope:
+    region = region_along(
+        opaque_axis(f"a side of {ground.shape}", ()), NameCells(frozenset({"true"}))
+    )
+    return replace(ground, region=region, unreadable=_unreadable(region))
 
 
 def _of_relation(ground: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
@@ -149,12 +199,12 @@ def _unreadable(region: Region) -> tuple[str, ...]:
 
 
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:
-    """An expression over the fields of a relation, without aliases: equal for equal meaning as far as is easy."""
+    """The normal text of an expression over the fields of a relation, without aliases."""
     return scalar_sql(resolve_plan(plan, constants).resolved(scalar))
 
 
 def scope_json(ground: ReleaseScope) -> Json:
-    """For the state."""
+    """The scope as JSON, for the state."""
     keys = [
         {
             "text": one.text,
@@ -174,7 +224,7 @@ def scope_json(ground: ReleaseScope) -> Json:
 
 
 def scope_of_json(said: Json) -> ReleaseScope:
-    """What was written by `scope_json`."""
+    """The scope that `scope_json` wrote."""
     given = read_mapping(said)
     keys = [
         GroupKey(

@@ -33,7 +33,7 @@ _MOST_MEMBERS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StagedMatch:
-    """The condition of a row that is joined, and what the columns of the constant are beside it."""
+    """The condition under which a row is joined, and the constant's columns in the joined row."""
 
     condition: Scalar
     columns: tuple[Scalar, ...]
@@ -42,7 +42,7 @@ class StagedMatch:
 def value_of(
     staged: StagedValue, known: Mapping[str, StagedRows], names: Mapping[str, str]
 ) -> Scalar:
-    """The one value; NULL where there is no row. What is not there yet has the name of its content."""
+    """The single value, NULL if there is no row; a reference to its content while the value is unknown."""
     rows = known.get(staged.constant)
     if rows is None:
         return replace(staged, constant=names[staged.constant])
@@ -55,7 +55,7 @@ def member_of(
     known: Mapping[str, StagedRows],
     names: Mapping[str, str],
 ) -> Scalar:
-    """Whether it is among the values."""
+    """IN of the staged values; a reference to their content while they are unknown."""
     rows = known.get(staged.constant)
     if rows is None or len(rows.rows) > _MOST_MEMBERS:
         return StagedMember(what, names[staged.constant])
@@ -73,7 +73,7 @@ def join_staged(
     known: Mapping[str, StagedRows],
     resolve: Resolve,
 ) -> Relation | None:
-    """Rows joined with constants that are there are chosen by a condition; None where they are not."""
+    """The relation with a join with known constants as a condition; None if it is no such join."""
     constants = [one for one in node.below if isinstance(one, Constant)]
     if len(constants) != 1 or node.condition is None:
         return None
@@ -98,7 +98,7 @@ def match_staged(
     known: Mapping[str, StagedRows],
     resolve: Resolve,
 ) -> Scalar | None:
-    """Whether there is a row among constants that are there; None where they are not."""
+    """EXISTS over known constants as a condition; None if it is no such EXISTS."""
     if not isinstance(node.inner, Constant) or node.condition is None:
         return None
     rows = known.get(node.inner.name)
@@ -111,7 +111,7 @@ def match_staged(
 def match_rows(
     condition: Scalar, beside: Relation, rows: StagedRows, constant: Constant
 ) -> StagedMatch:
-    """What the condition is for these rows of the constant, of which `beside` has the columns."""
+    """The join condition for these rows of the constant. `beside` has the constant's columns."""
     ids = [one.field.id for one in beside.columns.values() if isinstance(one, Ref)]
     types = [one.type for one in constant.fields]
     whens = tuple(

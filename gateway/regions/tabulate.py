@@ -51,7 +51,7 @@ _MOST_REMEMBERED: Final = 16_000_000
 
 
 def memory_weight(text: str, held: Iterable[Cells]) -> int:
-    """About how many bytes it takes to remember these cells under the text."""
+    """The approximate number of bytes of a cache entry with these cells under the text."""
     sizes = [len(one.ranges if isinstance(one, StepCells) else one.values) for one in held]
     return 1_000 + 4 * len(text) + 200 * (len(sizes) + sum(sizes))
 
@@ -125,7 +125,7 @@ def _cells(cells: Iterable[Cell | tuple[int, int]], axis: RegionAxis) -> Cells:
 def _periods(
     scalar: Scalar, field: Field, axis: RegionAxis
 ) -> Iterator[tuple[Cell | tuple[int, int], Value | None]] | None:
-    """Of a timestamp that is only looked at by the day, the hour or the minute: one value for each of these."""
+    """One value for each day, hour or minute, if the expression reads the timestamp only to that precision."""
     if field.type.kind is not Kind.TIMESTAMP or axis.kind is not AxisKind.STEPS:
         return None
     length = _looked_at(scalar, Ref(field))
@@ -147,7 +147,7 @@ def _by_period(
 
 
 def _looked_at(scalar: Scalar, column: Ref) -> int | None:
-    """How coarsely all that reads the column looks at it; None where it is read as it is."""
+    """The precision to which the expression reads the column; None if it reads the full value."""
     finest = DAY
     for one in walk_scalar(scalar):
         if column not in one.parts:
@@ -169,7 +169,7 @@ def _granularity(reader: Scalar) -> int | None:
 def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
     scalar: Scalar, field: Field, axis: RegionAxis
 ) -> Truths | None:
-    """Comparisons with constants, whatever the size of the domain."""
+    """The cells of comparisons with constants, for domains of any size."""
     if not isinstance(scalar, Call):
         return None
     function, parts = scalar.function, scalar.parts
@@ -181,11 +181,11 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
     if len(values) != len(parts) - 1 or not values or not _comparable(parts):
         return None
     if axis.kind is AxisKind.NAMES and any(isinstance(one, date) for one in values):
-        # a day and its midnight are equal, and have two names
+        # a date and its midnight are equal but have two names
         return None
     if function == "in":
         held = _among(parts[0], field, axis, [one for one in values if one is not None])
-        # beside a NULL nothing is surely not among the others
+        # with a NULL in the list, no value is surely outside of it
         return held, no_cells(axis) if None in values else minus(there, held)
     if function in COMPARING:
         if values[0] is None:
@@ -200,7 +200,7 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
 
 
 def _comparable(parts: tuple[Scalar, ...]) -> bool:
-    """Whether comparing them is comparing numbers, or times without a zone among each other."""
+    """Whether the types are compared as numbers, or as times without a zone."""
     kinds = {one.type.kind for one in parts}
     families = {one.type.family for one in parts}
     if Kind.TIMESTAMPTZ in kinds:
@@ -211,7 +211,7 @@ def _comparable(parts: tuple[Scalar, ...]) -> bool:
 
 
 def _there(axis: RegionAxis) -> Cells:
-    """All but NULL."""
+    """All cells but NULL."""
     null = (
         StepCells((), null=True)
         if axis.kind is AxisKind.STEPS
@@ -229,7 +229,7 @@ def _holds(operator: str, scalar: Scalar, field: Field, axis: RegionAxis, value:
 
 
 def _among(scalar: Scalar, field: Field, axis: RegionAxis, values: list[Value]) -> Cells:
-    """The cells with one of these values; put together once, since there may be very many."""
+    """The cells with one of these values. They are merged once, because there may be very many."""
     if axis.kind is AxisKind.NAMES:
         if not isinstance(scalar, Ref):
             raise Unsolved
@@ -239,7 +239,7 @@ def _among(scalar: Scalar, field: Field, axis: RegionAxis, values: list[Value]) 
 
 
 def _single(scalar: Scalar, field: Field, axis: RegionAxis, value: Value) -> StepCells:
-    # the cell itself, where it has the value and no other; else what compares as equal
+    # the cell itself if it has this value alone; else the cells that compare as equal
     found = value_cells(field, axis, value) if isinstance(scalar, Ref) else None
     if found is None:
         found = solve_comparison(scalar, field, axis, "=", value)
@@ -249,7 +249,7 @@ def _single(scalar: Scalar, field: Field, axis: RegionAxis, value: Value) -> Ste
 
 
 def value_cells(field: Field, axis: RegionAxis, value: Value | None) -> Cells | None:
-    """The cells in which a column has the value; None where nobody can say."""
+    """The cells in which a column has the value; None if they cannot be computed."""
     if value is None:
         return (
             StepCells((), null=True)

@@ -179,6 +179,11 @@ class ReleaseCache:
             raise BackendUnavailable(Code.EARLIER_FORGED, hint=_SEE_LOG) from None
 
     @property
+    def position(self) -> CachePosition:
+        """The last event that was read. Whoever compares it with an earlier one holds `still`."""
+        return self._seen
+
+    @property
     def still(self) -> AbstractContextManager[object]:
         """A lock: while it is held, no event is read. A reader of the history holds it."""
         return self._lock

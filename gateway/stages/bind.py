@@ -18,11 +18,11 @@ from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 from gateway.stages.record import QueryRecord
 from gateway.stages.reply_grid import Grid
-from gateway.stages.services import FindDataset
 from gateway.stages.time_zone import moment_in
 from gateway.twin import Twin
 from gateway.twin.session import TwinSession
 
+FindDataset: TypeAlias = Callable[[Question, str | None], ServedDataset]
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
 

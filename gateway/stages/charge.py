@@ -22,7 +22,8 @@ from gateway.release_cache.event_log import append
 from gateway.release_cache.shared_draws import copies_of, draws_of_others
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.cost import NO_COST, QueryCost, reuse_notices
-from gateway.stages.quote import Moved, QueryPlan, Quote
+from gateway.stages.query_plan import QueryPlan, Quote
+from gateway.stages.quote import Moved
 from gateway.stages.record import QueryRecord
 from gateway.stages.suspension import require_active
 from gateway.state.draft import Draft

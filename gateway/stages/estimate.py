@@ -7,7 +7,7 @@ from gateway.pricing.price import estimate_price
 from gateway.requests.request import Estimate
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.cost import QueryCost, reuse_notices
-from gateway.stages.quote import Quote
+from gateway.stages.query_plan import Quote
 
 
 def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:

@@ -1,6 +1,7 @@
 """The finishing: PostgreSQL computes the answer from released tables, and every noisy cell gets its interval."""
 
 import threading
+from dataclasses import replace
 
 from gateway.binding.bound import PassThrough
 from gateway.binding.text.classify import Statement, StatementKind
@@ -13,7 +14,7 @@ from gateway.results.constants import UNDEFINED, run_finishing, run_with_guards
 from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
 from gateway.results.suppression import drop_small_intervals
 from gateway.stages.bind import BoundQuery
-from gateway.stages.execute import Released
+from gateway.stages.execute import Released, ResultCache
 from gateway.units import Delta, Epsilon
 
 
@@ -24,8 +25,12 @@ def finish_query(
     entropy: Entropy,
     cancelled: threading.Event,
     limit_s: float,
+    results: ResultCache,
 ) -> Answer:
     """Run the finishing over what was released, and again over simulated noise where intervals need that."""
+    known = results.answer(done)
+    if known is not None:
+        return replace(known, query_id=query_id)
     query, cost = done.query, done.bill.cost
     cut, most = query.cut, query.most_rows
     sql = cut.finishing if cut.traced is None else cut.traced.finishing
@@ -46,7 +51,7 @@ def finish_query(
         )
     intervals = drop_small_intervals(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
-    return Answer(
+    answer = Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
         rows=rows.first(len(rows.columns) - numbers),
@@ -63,6 +68,8 @@ def finish_query(
         ),
         reused=cost.reused,
     )
+    results.keep_answer(done, answer)
+    return answer
 
 
 def require_query(statement: Statement) -> None:

@@ -8,7 +8,8 @@ the comparison is with the proofs in the quote and not with the last ones that t
 """
 
 from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.quote import Moved, Quote, rehearse_query
+from gateway.stages.query_plan import Quote
+from gateway.stages.quote import Moved, rehearse_query
 from gateway.stages.source_access import SourceAccess, asks
 
 

@@ -10,18 +10,15 @@ INVARIANT: a quote asks nothing of the source: it rests on what the source's cat
 something else when the query is prepared there, the quote is made again (`gateway.stages.prepare`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
-from fractions import Fraction
 from functools import partial
-from itertools import chain
 
 from gateway.budget.account import Account, cost_on_path
 from gateway.budget.balances import balance_of
 from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
-from gateway.noise.allocation import ReleaseNoise
 from gateway.overlap.auditor import audit
 from gateway.overlap.inputs import NewQuery
 from gateway.plan.relations import StagedRows
@@ -34,23 +31,20 @@ from gateway.pricing.price import (
     spread_of_part,
 )
 from gateway.regions.partition_cells import confining_cells
-from gateway.release_cache.assemble import PlannedRelease, unmeasured
-from gateway.release_cache.cache import CachePosition, ReleaseCache
+from gateway.release_cache.assemble import unmeasured
+from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import (
     Debtor,
-    Debts,
     debts_of,
-    plan_entries,
     reveals_new_values,
 )
-from gateway.release_cache.entry import CacheEntry
-from gateway.release_cache.events import EntryCharged, Event
 from gateway.release_cache.input_ids import Constants
 from gateway.release_cache.noise_plan import NoiseContext, plan_noise
-from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan, plan_reuse
-from gateway.release_cache.shared_draws import copies_of, mark_copies
-from gateway.requests.request import CacheUse
+from gateway.release_cache.reuse_planner import ReuseContext, plan_reuse
+from gateway.release_cache.shared_draws import mark_copies
 from gateway.stages.analyze import AnalyzedQuery
+from gateway.stages.query_plan import QueryPlan, Quote
+from gateway.stages.quote_cache import Basis, QuoteCache
 from gateway.stages.rehearse import rehearse
 from gateway.stages.suspension import require_active
 from gateway.state.journal import Journal
@@ -65,122 +59,67 @@ class Moved(Exception):
     """Another query was answered meanwhile, or the source proves something else now: the quote is made again."""
 
 
-@dataclass(frozen=True)
-class QueryPlan:
-    """Which parts are taken from earlier answers, which are measured, and what both cost.
-
-    `offer` is what the price of the whole query is in the ledger's currency. `path` are the accounts that are charged,
-    from the analyst's own up to the ledger's.
-    """
-
-    query_id: str
-    now: datetime
-    seen: CachePosition
-    parts: ReusePlan
-    context: ReuseContext
-    price: Epsilon
-    offer: Fraction
-    debts: Debts
-    path: tuple[str, ...]
-
-    @property
-    def cost(self) -> Fraction:
-        """What is measured, in the ledger's currency."""
-        return self.offer * self.parts.bought
-
-    @property
-    def charged(self) -> Epsilon:
-        """What the analyst's own account gives, in epsilon, where it is the one that binds."""
-        return Epsilon(self.price.value * (self.cost + self.debts.of(self.path[0])) / self.offer)
+def price_query(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
+    """The query at the price that its accuracy takes, if the analyst asked for an accuracy."""
+    statement = price_for_accuracy(journal, query.dataset, query.subject.name, query.statement)
+    return replace(query, statement=statement)
 
 
-@dataclass(frozen=True)
-class Quote:
-    """A query that is planned, audited and priced: what `charge_quote` charges and `execute_query` runs.
-
-    `plan` is None if the query measures nothing. `touched` are the cells of an immutable partition that it is confined to,
-    by what was `proven` of the source's tables when the quote was made.
-    """
-
-    releases: tuple[PlannedRelease, ...]
-    plan: QueryPlan | None = None
-    touched: tuple[str, ...] | None = None
-    proven: Mapping[str, TableProof] = field(default_factory=dict, repr=False)
-
-    @property
-    def purchases(self) -> Iterator[ReleaseNoise]:
-        """What the source is asked for."""
-        return (
-            one.purchase
-            for each in self.releases
-            for one in each.errands
-            if one.purchase is not None
-        )
-
-    @property
-    def charges(self) -> bool:
-        """Whether any account gives anything for it."""
-        return self.plan is not None and bool(self.plan.parts.bought or self.plan.debts.owed)
-
-    @property
-    def measured(self) -> Iterator[str]:
-        """The names of the releases that are new."""
-        return (
-            one.sheet.release
-            for each in self.releases
-            for one in each.errands
-            if one.sheet is not None
-        )
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """What is written down when it is charged."""
-        if self.plan is None:
-            return ()
-        accounts = frozenset(self.plan.path)
-        new = [
-            EntryCharged(
-                one.sheet, accounts, None if one.copied is None else one.copied.sheet.release
-            )
-            for each in self.releases
-            for one in each.errands
-            if one.sheet is not None
-        ]
-        return (*new, *self.plan.debts.told)
-
-    @property
-    def taken(self) -> Iterator[CacheEntry]:
-        """The cache entries that something is taken from, and those whose draws are handed on."""
-        parts = () if self.plan is None else plan_entries(self.plan.parts)
-        return chain(parts, (one.sheet for one in copies_of(self.releases)))
-
-    @property
-    def since(self) -> datetime | None:
-        """The age of the oldest cache entry that something is taken from."""
-        parts = () if self.plan is None else plan_entries(self.plan.parts)
-        return min((one.at for one in parts), default=None)
-
-    @property
-    def reused(self) -> CacheUse | None:
-        return None if self.plan is None else self.plan.parts.reused
-
-    @property
-    def partly(self) -> bool:
-        return self.plan is not None and self.plan.parts.partly
-
-
-def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
+def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     query: AnalyzedQuery,
+    *,
+    query_id: str,
+    book: ReleaseCache,
+    journal: Journal,
+    proven: Mapping[str, TableProof],
+    now: datetime,
+    limit_s: float,
+    quotes: QuoteCache,
+) -> Quote:
+    """The quote, or the refusal; `Awaited` if another query is measuring a part of this one."""
+    if not query.statement.measures:
+        return quote_nothing(query)
+    basis = _basis_of(query, book, journal, proven)
+    known = quotes.find(query, basis, now)
+    if known is not None:
+        return known
+    plan = plan_query(query, query_id, book, journal, basis, now, limit_s)
+    if plan.parts.awaited:
+        raise Awaited
+    quote = audit_plan(query, plan, book, journal, proven)
+    quotes.keep(query, quote, basis, book, now)
+    return quote
+
+
+def forecast_query(
+    query: AnalyzedQuery,
+    *,
     query_id: str,
     book: ReleaseCache,
     journal: Journal,
     now: datetime,
     limit_s: float,
+) -> Quote:
+    """The quote for an estimate: what is being measured now counts as missing."""
+    if not query.statement.measures:
+        return quote_nothing(query)
+    basis = _basis_of(query, book, journal, query.dataset.proofs.now())
+    plan = plan_query(query, query_id, book, journal, basis, now, limit_s)
+    return audit_plan(query, plan, book, journal, basis.proven)
+
+
+def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends on
+    query: AnalyzedQuery,
+    query_id: str,
+    book: ReleaseCache,
+    journal: Journal,
+    basis: Basis,
+    now: datetime,
+    limit_s: float,
 ) -> QueryPlan:
     """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
     policy, subject, statement = query.policy, query.subject.name, query.statement
-    seen = book.refresh()
-    accounts = accounts_on_path(journal, query.dataset, subject)
+    accounts = basis.accounts
     price = price_of(query.dataset, statement.request)
     _require_budget(query, journal, accounts, price)
     offer = cost_on_path(price, query.dataset.currency, [one.limits for one in accounts])
@@ -208,48 +147,7 @@ def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
         own_context = replace(context, own=True, constants=Constants(query.cut, query_id))
         parts = plan_reuse(statement, own_context)
         debts = debts_of(parts, book, debtor)
-    return QueryPlan(query_id, now, seen, parts, context, price, offer, debts, path)
-
-
-def price_query(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
-    """The query at the price that its accuracy takes, if the analyst asked for an accuracy."""
-    statement = price_for_accuracy(journal, query.dataset, query.subject.name, query.statement)
-    return replace(query, statement=statement)
-
-
-def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
-    query: AnalyzedQuery,
-    *,
-    query_id: str,
-    book: ReleaseCache,
-    journal: Journal,
-    proven: Mapping[str, TableProof],
-    now: datetime,
-    limit_s: float,
-) -> Quote:
-    """The quote, or the refusal; `Awaited` if another query is measuring a part of this one."""
-    if not query.statement.measures:
-        return quote_nothing(query)
-    plan = plan_query(query, query_id, book, journal, now, limit_s)
-    if plan.parts.awaited:
-        raise Awaited
-    return audit_plan(query, plan, book, journal, proven)
-
-
-def forecast_query(
-    query: AnalyzedQuery,
-    *,
-    query_id: str,
-    book: ReleaseCache,
-    journal: Journal,
-    now: datetime,
-    limit_s: float,
-) -> Quote:
-    """The quote for an estimate: what is being measured now counts as missing."""
-    if not query.statement.measures:
-        return quote_nothing(query)
-    plan = plan_query(query, query_id, book, journal, now, limit_s)
-    return audit_plan(query, plan, book, journal, query.dataset.proofs.now())
+    return QueryPlan(query_id, now, basis.seen, parts, context, price, offer, debts, path)
 
 
 def audit_plan(
@@ -325,6 +223,13 @@ def audit_release(
     with book.still:
         if news:
             audit(news, book.history(members), query.policy.auditing)
+
+
+def _basis_of(
+    query: AnalyzedQuery, book: ReleaseCache, journal: Journal, proven: Mapping[str, TableProof]
+) -> Basis:
+    seen = book.refresh()
+    return Basis(seen, accounts_on_path(journal, query.dataset, query.subject.name), proven)
 
 
 def _require_budget(

@@ -5,23 +5,18 @@ Only `gateway.pipeline` reads it. A stage gets the parts that it needs as argume
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from gateway.datasets.dataset import ServedDataset
-from gateway.datasets.view import Question
 from gateway.events import Emit
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
-from gateway.plan.relations import StagedRows
-from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.idempotency import StoredAnswers
+from gateway.stages.bind import FindDataset
+from gateway.stages.execute import ResultCache, SystemRows
+from gateway.stages.quote_cache import QuoteCache
 from gateway.stages.reply_grid import Pace
 from gateway.state.journal import Journal
 from gateway.trail.record import Clock, Trail, utc_now
 from gateway.twin import Twin
-
-FindDataset: TypeAlias = Callable[[Question, str | None], ServedDataset]
-SystemRows: TypeAlias = Callable[[Subject, str], StagedRows]
 
 
 def no_grid() -> int | None:
@@ -50,3 +45,5 @@ class Services:
     longest_grid: Callable[[], int | None] = no_grid
     pace: Pace = field(default_factory=Pace)
     entropy: Entropy = SYSTEM_ENTROPY
+    quotes: QuoteCache = field(default_factory=QuoteCache)
+    results: ResultCache = field(default_factory=ResultCache)

@@ -1,12 +1,13 @@
-"""rho_star: held against the design's table, against dp_accounting, and against the formula itself."""
+"""rho_star: held against the design's table, against dp_accounting, and against the formula itself.
+
+dp_accounting is imported where it is asked: it takes a second, in every process that only collects this file.
+"""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import sqrt
 
-import dp_accounting
 import pytest
-from dp_accounting.rdp import RdpAccountant
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import for_each
@@ -48,7 +49,9 @@ def least_log_delta(rho: Fraction, cap: Fraction) -> Decimal:
 
 def accountants_epsilon(rho: float, delta: float) -> float:
     """What Google's RDP accountant says of one Gaussian release of this rho."""
-    accountant = RdpAccountant(_ORDERS)
+    import dp_accounting  # noqa: PLC0415  # see above
+
+    accountant = dp_accounting.rdp.RdpAccountant(_ORDERS)
     accountant.compose(dp_accounting.GaussianDpEvent(1 / sqrt(2 * rho)))
     return float(accountant.get_epsilon(delta))
 
@@ -66,8 +69,10 @@ def test_rho_star_is_what_dp_accounting_allows_and_no_more(cap: str, delta: str)
     """Many small Gaussian questions that add up to rho_star stay within the cap, by another's count,
     use at least 99.99 % of it, and 2 % more would not fit.
     """
+    import dp_accounting  # noqa: PLC0415  # see above
+
     rho = float(rho_for(cap, delta))
-    parts = RdpAccountant(_ORDERS)
+    parts = dp_accounting.rdp.RdpAccountant(_ORDERS)
     parts.compose(dp_accounting.GaussianDpEvent(1 / sqrt(2 * rho / 100)), 100)
     assert parts.get_epsilon(float(delta)) == pytest.approx(float(cap), rel=1e-4)
     exactly = dp_accounting.get_epsilon_gaussian(1 / sqrt(2 * rho), float(delta))

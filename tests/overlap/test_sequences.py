@@ -71,3 +71,11 @@ def test_many_answers_at_next_to_no_price_are_seen_together() -> None:
     """Their mean tells what one of them does not."""
     assert not _refused_after(SPREAD * 100, times=2)
     assert _refused_after(SPREAD * 100, times=100)
+
+
+def test_answer_at_next_to_no_price_closes_no_table_of_large_noise() -> None:
+    """The new answer may be inexact itself: it still shows nobody beside an answer that is far less exact."""
+    history = History()
+    [without], [everybody] = parts("clinic", _WITHOUT_ONE), parts("clinic", _EVERYBODY)
+    history.add(PriorRelease("q1.r1.1", "q1", without.ground, None, SPREAD * 10_000))
+    audit([NewQuery(everybody.ground, SPREAD * 1_000)], history, DEFAULTS)

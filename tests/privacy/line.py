@@ -156,6 +156,7 @@ class Prepared:
             entropy=self.services.entropy,
             cancelled=threading.Event(),
             limit_s=self.services.limit_s,
+            results=self.services.results,
         )
 
 

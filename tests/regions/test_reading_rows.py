@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import cached_property
 from random import Random
 
 import duckdb
@@ -117,23 +118,33 @@ class Table:
         self, name: str, columns: Mapping[str, tuple[str, _Cell]], rows: list[Row]
     ) -> None:
         self.name = name
-        self.cells: list[dict[str, int | str | None]] = [
+        self._columns = columns
+        self._rows = rows
+
+    @cached_property
+    def cells(self) -> list[dict[str, int | str | None]]:
+        return [
             {
-                f"{name}.{column}": cell(value)
-                for (column, (_, cell)), value in zip(columns.items(), row, strict=True)
+                f"{self.name}.{column}": cell(value)
+                for (column, (_, cell)), value in zip(self._columns.items(), row, strict=True)
             }
-            for row in rows
+            for row in self._rows
         ]
-        self._engine = duckdb.connect()
+
+    @cached_property
+    def _engine(self) -> duckdb.DuckDBPyConnection:
+        engine = duckdb.connect()
         # it rewrites `date_trunc(…, x) <> c` to what is true for NULL, where c is no beginning of a period
-        self._engine.execute("SET disabled_optimizers = 'expression_rewriter'")
-        listed = ", ".join(f"{column} {of}" for column, (of, _) in columns.items())
-        self._engine.execute(f"CREATE TABLE {name} (place integer, {listed})")
-        marks = ", ".join(["?"] * (len(columns) + 1))
-        self._engine.executemany(
-            f"INSERT INTO {name} VALUES ({marks})",
-            [(place, *row) for place, row in enumerate(rows)],
+        engine.execute("SET disabled_optimizers = 'expression_rewriter'")
+        listed = ", ".join(f"{column} {of}" for column, (of, _) in self._columns.items())
+        engine.execute(f"CREATE TABLE {self.name} (place integer, {listed})")
+        placed = [(place, *row) for place, row in enumerate(self._rows)]
+        # row by row takes a second
+        marks = ", ".join([f"({', '.join('?' * len(placed[0]))})"] * len(placed))
+        engine.execute(
+            f"INSERT INTO {self.name} VALUES {marks}", [value for row in placed for value in row]
         )
+        return engine
 
     def where(self, condition: str) -> set[int]:
         found = self._engine.execute(f"SELECT place FROM {self.name} WHERE {condition}")

@@ -450,3 +450,167 @@ FROM patients a JOIN visits v ON a.patient_id = v.patient_id) z;
 SELECT COUNT(*) FROM patients WHERE region = 'north' AND birth_year >= 1951;
 SELECT COUNT(c.patient_id) FROM patients a LEFT JOIN patients b ON a.patient_id = b.patient_id AND b.birth_year >= 1952
 LEFT JOIN patients c ON c.patient_id = b.patient_id WHERE a.region = 'north';
+
+-- title: one income left out in a side of a union, beside an empty side
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM patients WHERE income <> 52311 UNION ALL SELECT patient_id FROM patients WHERE 1 = 0
+) t;
+
+-- title: one cost left out in the second side of a union
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM visits WHERE 1 = 0 UNION ALL SELECT patient_id FROM visits WHERE cost <> 52.31
+) t;
+
+-- title: all but one income, as two sides of a union
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM patients WHERE income < 52311 UNION ALL SELECT patient_id FROM patients WHERE income > 52311
+) t;
+
+-- title: one income left out above a union
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, income AS x FROM patients UNION ALL SELECT patient_id, income FROM patients WHERE 1 = 0
+) t WHERE x <> 52311;
+
+-- title: one income left out by a column of a side
+SELECT COUNT(*) FROM patients;
+SELECT SUM(y) FROM (
+  SELECT patient_id, CASE WHEN income <> 52311 THEN 1 ELSE 0 END AS y FROM patients
+  UNION ALL SELECT patient_id, 0 FROM patients WHERE 1 = 0
+) t;
+
+-- title: one income left out in a side, by groups of years
+SELECT birth_year, COUNT(*) FROM patients GROUP BY birth_year;
+SELECT b, COUNT(*) FROM (
+  SELECT patient_id, birth_year AS b FROM patients WHERE income <> 52311
+  UNION ALL SELECT patient_id, 1950 FROM patients WHERE 1 = 0
+) t GROUP BY b;
+
+-- title: one income left out in a side, which is a group
+SELECT COUNT(*) FROM patients;
+SELECT k, COUNT(*) FROM (
+  SELECT patient_id, 1 AS k FROM patients WHERE income <> 52311
+  UNION ALL SELECT patient_id, 2 FROM patients WHERE 1 = 0
+) t GROUP BY k;
+
+-- title: one income left out in a side, counted by person
+SELECT COUNT(*) FROM patients;
+SELECT SUM(n) FROM (
+  SELECT patient_id, COUNT(*) AS n FROM (
+    SELECT patient_id FROM patients WHERE income <> 52311 UNION ALL SELECT patient_id FROM patients WHERE 1 = 0
+  ) t GROUP BY patient_id
+) z;
+
+-- title: one income left out in a side that is joined
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(t.patient_id) FROM patients a LEFT JOIN (
+  SELECT patient_id FROM patients WHERE income <> 52311 UNION ALL SELECT patient_id FROM patients WHERE 1 = 0
+) t ON a.patient_id = t.patient_id;
+
+-- title: visits by day, and in a side that is joined with the day without one of them
+SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id;
+SELECT COUNT(*) FROM (
+  SELECT v.patient_id, v.cost FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE v.cost <> 52.31
+  UNION ALL SELECT patient_id, 0 FROM patients WHERE 1 = 0
+) t;
+
+-- title: a pattern in a side of a union
+-- of: hospital
+SELECT COUNT(*) FROM (
+  SELECT person_id FROM persons WHERE name NOT LIKE 'Smith, John%' UNION ALL SELECT person_id FROM persons WHERE 1 = 0
+) t;
+
+-- title: a pattern in a side of a union, inside of EXISTS
+-- of: hospital
+SELECT COUNT(*) FROM stays s WHERE EXISTS (
+  SELECT 1 FROM (
+    SELECT person_id FROM persons WHERE name LIKE 'Smith, John%' UNION ALL SELECT person_id FROM persons WHERE 1 = 0
+  ) t WHERE t.person_id = s.person_id
+);
+
+-- title: a pattern in a nested union
+-- of: hospital
+SELECT COUNT(*) FROM (
+  SELECT person_id FROM persons WHERE 1 = 0
+  UNION ALL (SELECT person_id FROM persons WHERE 1 = 0 UNION ALL SELECT person_id FROM persons WHERE name NOT LIKE 'Smith, John%')
+) t;
+
+-- title: nobody who paid one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.cost = 52.31
+);
+
+-- title: nobody who is among those who paid one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE cost = 52.31);
+
+-- title: nobody who has grouped visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a WHERE NOT EXISTS (
+  SELECT 1 FROM (SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id) v
+  WHERE v.patient_id = a.patient_id
+);
+
+-- title: nobody who has a number of visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a LEFT JOIN (
+  SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id WHERE v.m IS NULL;
+
+-- title: nobody who has more than no visit of one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a LEFT JOIN (
+  SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id WHERE COALESCE(v.m, 0) = 0;
+
+-- title: a year of birth that is asked inside of EXISTS over a join
+SELECT COUNT(*) FROM patients a WHERE a.birth_year >= 1971 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id);
+SELECT COUNT(*) FROM patients a WHERE EXISTS (
+  SELECT 1 FROM patients b JOIN visits v ON v.patient_id = b.patient_id
+  WHERE b.patient_id = a.patient_id AND b.birth_year >= 1972
+);
+
+-- title: a condition in an equality with a column of a union
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, CASE WHEN income <> 52311 THEN birth_year END AS k FROM patients
+  UNION ALL SELECT patient_id, 5 FROM patients WHERE 1 = 0
+) u JOIN patients g ON u.patient_id = g.patient_id AND u.k = g.birth_year;
+
+-- title: a condition in an equality with a column of a subquery
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, CASE WHEN income <> 52311 THEN birth_year END AS k FROM patients
+) u JOIN patients g ON u.patient_id = g.patient_id AND u.k = g.birth_year;
+
+-- title: conditions on one union that is read twice
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, birth_year AS x, 0 AS k FROM patients UNION ALL SELECT patient_id, 0, 1 FROM patients
+) u JOIN (
+  SELECT patient_id, birth_year AS x, 0 AS k FROM patients UNION ALL SELECT patient_id, 0, 1 FROM patients
+) w ON u.patient_id = w.patient_id WHERE u.k = 0 AND w.k = 1 AND u.x <> 1950;
+
+-- title: nobody who has a number of visits of one cost, each person once
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT DISTINCT a.patient_id FROM patients a LEFT JOIN (
+    SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+  ) v ON v.patient_id = a.patient_id WHERE v.m IS NULL
+) t;
+
+-- title: one region up to a year, and a table of regions up to the year before
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year <= 1986;
+SELECT region, COUNT(*) FROM patients WHERE birth_year <= 1985 GROUP BY region;
+
+-- title: one region from a cost, and a table of regions above it
+SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.region = 'north' AND v.cost >= 2500;
+SELECT p.region, COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE v.cost > 2500 GROUP BY p.region;
+
+-- title: one year from a cost, and a table of years above it
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' AND cost >= 2500;
+SELECT date_trunc('year', visit_date), COUNT(*) FROM visits WHERE cost > 2500 GROUP BY 1;

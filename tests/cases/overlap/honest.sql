@@ -406,3 +406,29 @@ SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v
 SELECT p.region, COUNT(v.visit_id), SUM(v.cost) FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id GROUP BY p.region;
 SELECT p.region, AVG(t.n) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t
 ON t.patient_id = p.patient_id GROUP BY p.region;
+
+-- title: two halves of the years as one table, and all years
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM visits WHERE visit_date < DATE '2024-04-01'
+  UNION ALL SELECT patient_id FROM visits WHERE visit_date >= DATE '2024-04-01'
+) t;
+SELECT COUNT(*) FROM visits WHERE visit_date < DATE '2024-04-01';
+
+-- title: events of two kinds
+SELECT k, COUNT(*) FROM (
+  SELECT patient_id, 'patient' AS k FROM patients UNION ALL SELECT patient_id, 'visit' FROM visits
+) t GROUP BY k;
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM visits;
+
+-- title: patients without expensive visits
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.cost >= 1000);
+SELECT COUNT(*) FROM patients a WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.cost >= 1000);
+
+-- title: patients and what they paid in a year, nothing included
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a LEFT JOIN (
+  SELECT patient_id, SUM(cost) AS s FROM visits WHERE visit_date >= DATE '2024-01-01' GROUP BY patient_id
+) v ON v.patient_id = a.patient_id WHERE COALESCE(v.s, 0) < 100;

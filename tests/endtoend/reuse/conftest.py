@@ -10,7 +10,7 @@ from gateway.postgres_server import Lease
 
 @pytest.fixture(scope="session")
 def houses(sample_server: Lease) -> Iterator[Opened]:
-    with opened(sample_server, pure=72, zcdp=40, found=1, modest=1, audited=36) as one:
+    with opened(sample_server, pure=94, zcdp=41, found=1, modest=1, audited=36) as one:
         yield one
 
 

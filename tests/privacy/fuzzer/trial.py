@@ -136,6 +136,7 @@ class Bench:
                 entropy=Stream(outcome.seed),
                 cancelled=never,
                 limit_s=self.services.limit_s,
+                results=self.services.results,
             )
             return
         with query.session() as twin:
