@@ -10,12 +10,12 @@ from threading import Thread
 from time import sleep
 from typing import Any, Final
 
+from gateway.admin.check_policies import current_policies, policy_api
 from gateway.admin.instance import Foundation, operator_name
-from gateway.admin.reload_policies import current_policies, policy_api
 from gateway.admin.subject_list import SubjectList
 from gateway.auth.authenticator import KeyAuthenticator
+from gateway.auth.key_store import translate_state_errors
 from gateway.auth.keys import mock_secret
-from gateway.auth.lookup import translate_state_errors
 from gateway.auth.scram import Logins, scram_logins
 from gateway.budget.report import AccountBalance, standings, standings_of, visible_balances
 from gateway.config import Settings, prepare_home

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.admin.key_actions import create_key, login_failure_recorder, revoke_key
 from gateway.auth.authenticator import KeyAuthenticator
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.auth.login_throttle import FailureLimits, LoginThrottle
 from gateway.events import Event
 from gateway.state.open import State

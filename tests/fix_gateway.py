@@ -30,7 +30,7 @@ from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key, login_failure_recorder, revoke_key
 from gateway.admin.restore import RestoreResult, restore
 from gateway.app import gateway_api
-from gateway.auth.issue import KeyOrder, LoginFailed
+from gateway.auth.key_store import KeyOrder, LoginFailed
 from gateway.auth.keys import ApiKey
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, RateLimit
 from gateway.budget.charge import ChargedMeasurement, ChargeRequest, Idempotency

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 
 from gateway.admin.key_actions import login_failure_recorder
-from gateway.auth.issue import load_revocation_facts
+from gateway.auth.key_store import load_revocation_facts
 from gateway.auth.login_throttle import LoginThrottle
 from gateway.budget.entries import load_budget_facts, require_not_less
 from gateway.config import Settings, prepare_home

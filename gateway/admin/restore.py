@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine
 
 from gateway.admin.actions import record_acts, record_refresh
 from gateway.admin.key_actions import record_revocation
-from gateway.auth.issue import KeyRevoked, load_revocation_facts, revocations_of, revoke_again
+from gateway.auth.key_store import KeyRevoked, load_revocation_facts, revocations_of, revoke_again
 from gateway.budget.charge import Withdrawal
 from gateway.budget.entries import load_budget_facts
 from gateway.budget.limits import Act

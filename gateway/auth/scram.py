@@ -41,10 +41,9 @@ from gateway.auth.authenticator import (
     Who,
     utc_now,
 )
-from gateway.auth.issue import Claim
+from gateway.auth.key_store import Claim, find_verifiers, translate_state_errors
 from gateway.auth.keys import Verifier, Verifiers, decoy_verifiers
 from gateway.auth.login_throttle import LoginThrottle
-from gateway.auth.lookup import find_verifiers, translate_state_errors
 from gateway.errors import Code, SyntaxRefused, Unauthenticated
 from gateway.events import Emit, ignore_event
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from gateway.auth.lookup import translate_state_errors
+from gateway.auth.key_store import translate_state_errors
 from gateway.budget.account import Currency, ledger_name
 from gateway.budget.balances import load_ledger
 from gateway.catalog.tables import Dataset

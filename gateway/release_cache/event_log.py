@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, bindparam, func, select
 
-from gateway.auth.lookup import translate_state_errors
+from gateway.auth.key_store import translate_state_errors
 from gateway.release_cache.events import (
     CacheEventKind,
     DataRefreshed,

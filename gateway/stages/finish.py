@@ -10,9 +10,13 @@ from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
 from gateway.requests.request import Answer
 from gateway.results.columns import answer_columns, answer_intervals, in_ranges
-from gateway.results.constants import UNDEFINED, run_finishing, run_with_guards
+from gateway.results.constants import (
+    UNDEFINED,
+    drop_small_intervals,
+    run_finishing,
+    run_with_guards,
+)
 from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
-from gateway.results.suppression import drop_small_intervals
 from gateway.stages.bind import BoundQuery
 from gateway.stages.execute import Released, ResultCache
 from gateway.units import Delta, Epsilon

@@ -10,9 +10,8 @@ from fix_auth import Clock, Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Table, func, select
 
-from gateway.auth.issue import create, revoke
+from gateway.auth.key_store import create, find_verifiers, list_keys, revoke
 from gateway.auth.keys import Verifiers, verifier_of
-from gateway.auth.lookup import find_verifiers, list_keys
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.state.draft import Draft

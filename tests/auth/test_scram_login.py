@@ -7,7 +7,7 @@ from fix_auth import Door
 from fix_state import AUDIT_SECRET
 
 from gateway.admin.key_actions import login_failure_recorder
-from gateway.auth.issue import Claim
+from gateway.auth.key_store import Claim
 from gateway.auth.keys import mock_secret, new_key
 from gateway.auth.login_throttle import LoginThrottle
 from gateway.auth.scram import Logins, scram_logins

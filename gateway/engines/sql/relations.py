@@ -36,8 +36,7 @@ from gateway.engines.sql.partial_select import (
     subquery_columns,
 )
 from gateway.engines.sql.per_unit import binary_key, unit_aggregate, unit_window
-from gateway.engines.sql.pieces import constant_relation
-from gateway.engines.sql.shard_filter import Part, is_in_shard
+from gateway.engines.sql.pieces import Part, constant_relation, is_in_shard
 from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import Field, Protected

@@ -32,7 +32,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from gateway.auth import scram
 from gateway.auth.authenticator import KeyHolder
-from gateway.auth.issue import Claim
+from gateway.auth.key_store import Claim
 from gateway.auth.scram import Logins
 from gateway.errors import Code, Refusal, SyntaxRefused, Unauthenticated
 from gateway.frontends.pgwire import messages

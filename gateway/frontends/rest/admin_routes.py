@@ -7,8 +7,13 @@ from fastapi import Depends, FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.errors import BackendUnavailable, Code, OperatorError, SyntaxRefused
-from gateway.frontends.rest.auth import caller_dependency, require_role
-from gateway.frontends.rest.gateway_api import GatewayApi, PolicyApi, SubjectApi
+from gateway.frontends.rest.gateway_api import (
+    GatewayApi,
+    PolicyApi,
+    SubjectApi,
+    caller_dependency,
+    require_role,
+)
 from gateway.policy.subjects import Subject
 
 

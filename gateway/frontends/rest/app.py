@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gateway import __version__
 from gateway.budget.report import SEES_ALL, AccountBalance
 from gateway.frontends.rest.admin_routes import add_policies, add_subjects
-from gateway.frontends.rest.auth import caller_dependency, require_role
-from gateway.frontends.rest.gateway_api import GatewayApi
+from gateway.frontends.rest.gateway_api import GatewayApi, caller_dependency, require_role
 from gateway.frontends.rest.openapi import DocumentedApp, add_documentation
 from gateway.frontends.rest.problem_details import PROBLEM, Incidents, add_problem_handlers
 from gateway.frontends.rest.query_routes import add_questions

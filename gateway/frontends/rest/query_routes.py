@@ -22,8 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.cancellation import CancelEvent
 from gateway.errors import BackendUnavailable, Code, Refusal
-from gateway.frontends.rest.auth import caller_dependency
-from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi
+from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi, caller_dependency
 from gateway.frontends.rest.openapi import (
     QUESTION,
     AnswerShape,
