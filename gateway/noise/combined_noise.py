@@ -39,7 +39,7 @@ from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplac
 
 _SMOOTH: Final = 4.0  # above this standard deviation, steps of 1 are small beside the noise
 _ROUNDED: Final = 1 / sqrt(8)  # what rounding to steps of 1 adds at most, for halves
-_NEXT: Final = 0.17  # see `sum_noise`: for unequal terms it is less
+_NEXT: Final = 0.17  # see `convolution`: for unequal terms it is less
 _PARTS: Final = 2**32
 _MANY: Final = 64  # a sum of so many terms cannot be told from a normal distribution
 
