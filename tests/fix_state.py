@@ -16,10 +16,17 @@ from sqlalchemy import URL
 
 from gateway.config import Settings
 from gateway.postgres_server import Lease, open_server
-from gateway.state.logins import APPLICATION, OWNER, StateUrls, embedded_urls
-from gateway.state.open import State, open_state, upgrade_state
-from gateway.trail.append import Trail
+from gateway.state.open import (
+    APPLICATION,
+    OWNER,
+    State,
+    StateUrls,
+    embedded_urls,
+    open_state,
+    upgrade_state,
+)
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 
 AUDIT_SECRET = b"the audit key of the tests, 32 b"
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from gateway.catalog.types import Family
 from gateway.functions.table import function_of
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN
 
 MOST_RESULTS: Final = 64
 MOST_NESTED: Final = 5

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gateway.plan.narrowing import conjuncts
+from gateway.plan.fields import BOOLEAN
+from gateway.plan.relations import conjuncts
 from gateway.plan.scalars import (
     Call,
     Case,
@@ -19,7 +20,6 @@ from gateway.plan.scalars import (
     column_ids,
     map_parts,
 )
-from gateway.plan.types import BOOLEAN
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.node import is_unit
 from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
 from gateway.regions.region import Region

@@ -6,9 +6,8 @@ from typing import Final, TypeAlias
 
 from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Measure
-from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Scan, StagedRows
+from gateway.plan.relations import Scan, StagedRows, conjuncts
 from gateway.plan.scalars import Scalar
 from gateway.regions.base_columns import Bases
 from gateway.regions.lineage import Lineage

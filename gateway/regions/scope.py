@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value, value_json, value_of_json
 from gateway.json_form import Json, read_mapping, read_sequence, read_string
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.node import Node
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, column_ids

@@ -27,16 +27,22 @@ from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.engines.sql.group_limits import shown_parameters
 from gateway.exact import ExactHistogram
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.fields import BIGINT, BOOLEAN
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.plan.types import BIGINT, BOOLEAN
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-from gateway.sensitivity.buckets import Buckets
-from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, ListedRows
-from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.ranks import QuantileLevel
+from gateway.sensitivity.choices import (
+    BinnedRows,
+    Buckets,
+    Choice,
+    End,
+    Frequent,
+    Histogram,
+    ListedRows,
+    QuantileLevel,
+)
+from gateway.sensitivity.measurement import Lattice
 
 Row: TypeAlias = tuple[int | None, int | None, int | None, date | None, datetime | None, str | None]
 Found: TypeAlias = Mapping[int | None, Mapping[int, int]]

@@ -1,20 +1,29 @@
-"""Vectorised exact sampler of P(x) ∝ e^-(rate·|x|^power), x any integer: inversion by a staircase, then
-rejection.
+"""Exact samplers: fair bits, Bernoulli draws, the discrete Laplace and Gaussian distributions one by one and as
+vectors.
 
-The sizes 0, 1, 2, … are cut into steps of width h = 2^shift. A step m is found by inversion with the weight of
-its first size, the place r within it is uniform, and size = m·h + r is accepted with probability
-e^-(exponent(size) - exponent(m·h)); then a fair sign is drawn, and -0 is drawn anew. Where the scale is small,
-h = 1 and nothing is rejected. The argument in full: docs/proofs/noise.md.
+Bernoulli and uniform draws use fair bits and whole numbers alone. `draw_decay` is algorithm 1 of Canonne, Kamath,
+Steinke: The Discrete Gaussian for Differential Privacy (2020).
+
+The reference sampler of the discrete Laplace distribution, P(x) ∝ e^(-|x|/b) over all integers, is algorithm 2 of
+that paper, in whole numbers; that of the discrete Gaussian, P(x) ∝ e^(-x²/2v), is its algorithm 3: rejection from
+the discrete Laplace distribution. The vectors must have these distributions; the tests compare the two.
+
+The vectorised sampler of P(x) ∝ e^-(rate·|x|^power), x any integer, is inversion by a staircase, then rejection.
+The sizes 0, 1, 2, … are cut into steps of width h = 2^shift. A step m is found by inversion with the weight of its
+first size, the place r within it is uniform, and size = m·h + r is accepted with probability e^-(exponent(size) -
+exponent(m·h)); then a fair sign is drawn, and -0 is drawn anew. Where the scale is small, h = 1 and nothing is
+rejected. The argument in full: docs/proofs/noise.md.
 
 Inversion: X is the number of k with F(k) ≤ U, where F is the cumulated share and U an infinite string of fair
 bits, of which as many are read as needed. With n bits read, U lies in a cell [u, u+1)/2^n; the table knows for
-each k whole numbers low ≤ F(k)·2^n ≤ high. If u < low, then U < F(k); if u ≥ high, then U ≥ F(k); in between -
-one case in 2^50 - more bits are read.
+each k whole numbers low ≤ F(k)·2^n ≤ high. If u < low, then U < F(k); if u ≥ high, then U ≥ F(k); in between - one
+case in 2^50 - more bits are read.
 
-INVARIANT: whole numbers decide, never floats. The arrays hold bounds on the safe side; every draw that they
-leave open goes to the exact decisions of `settle_draw` and `is_kept`. A table ends where its bounds end. So X is what
-the exact F and the infinite U give, whatever the number of bits. Tables depend on rate and power alone, which
-are public.
+INVARIANT: no float and no rounding; each function returns exactly the distribution it names.
+INVARIANT: whole numbers decide, never floats. The arrays hold bounds on the safe side; every draw that they leave
+open goes to the exact decisions of `settle_draw` and `is_kept`. A table ends where its bounds end. So X is what
+the exact F and the infinite U give, whatever the number of bits. Tables depend on rate and power alone, which are
+public.
 """
 
 from bisect import bisect_right
@@ -27,9 +36,70 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.noise.decay_weights import Decay, decay_weights
-from gateway.noise.enclosure import decay_bounds
+from gateway.noise.enclosure import Decay, decay_bounds, decay_weights
 from gateway.noise.entropy import Entropy
+
+
+def draw_below(limit: int, entropy: Entropy) -> int:
+    """A uniform draw from 0 … limit - 1: draws of as many bits as needed, until one is below the limit."""
+    width = (limit - 1).bit_length()
+    while True:
+        drawn = entropy.bits(width)
+        if drawn < limit:
+            return drawn
+
+
+def draw_bernoulli(over: int, under: int, entropy: Entropy) -> bool:
+    """True with probability over/under."""
+    return draw_below(under, entropy) < over
+
+
+def draw_decay(over: int, under: int, entropy: Entropy) -> bool:
+    """True with probability e^-(over/under), over/under ≥ 0."""
+    whole, over = divmod(over, under)
+    # e^-(n + x) is n draws of e^-1 and one of e^-x; all must succeed
+    return all(_decays_within_one(1, 1, entropy) for _ in range(whole)) and _decays_within_one(
+        over, under, entropy
+    )
+
+
+def _decays_within_one(over: int, under: int, entropy: Entropy) -> bool:
+    """For x = over/under in [0, 1]: the first k at which a coin of x/k fails is odd w.p. e^-x."""
+    k = 1
+    while draw_bernoulli(over, under * k, entropy):
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
+    """One exact draw, for a scale b = t/s above 0."""
+    t, s = scale.numerator, scale.denominator
+    while True:
+        # fine = rest + t·whole is geometric with e^-(1/t), for e^-(fine/t) = e^-(rest/t) · e^-whole
+        rest = draw_below(t, entropy)
+        if not draw_decay(rest, t, entropy):
+            continue
+        whole = 0
+        while draw_decay(1, 1, entropy):
+            whole += 1
+        # s steps of it are one step of a geometric with e^-(s/t) = e^-(1/b)
+        size = (rest + t * whole) // s
+        negative = draw_bernoulli(1, 2, entropy)
+        if not (negative and size == 0):  # otherwise zero would come twice as often
+            return -size if negative else size
+
+
+def discrete_gaussian(variance: Fraction, entropy: Entropy) -> int:
+    """One exact draw, for a variance parameter v above 0."""
+    # any t gives the right distribution; about the square root of v is fast
+    t = isqrt(variance.numerator // variance.denominator) + 1
+    while True:
+        drawn = discrete_laplace(Fraction(t), entropy)
+        # e^(-y²/2v) = const · e^(-|y|/t) · e^(-(|y| - v/t)²/2v): keep with the last factor
+        exponent = (abs(drawn) - variance / t) ** 2 / (2 * variance)
+        if draw_decay(exponent.numerator, exponent.denominator, entropy):
+            return drawn
+
 
 _GUARD = 64
 
