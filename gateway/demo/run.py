@@ -10,6 +10,7 @@ from pathlib import Path
 from socket import socket
 
 from gateway.admin.instance import open_foundation
+from gateway.admin.reload_policies import reload_on_change
 from gateway.app import (
     gateway_api,
     open_query_service,
@@ -99,6 +100,8 @@ def _play(stage: _Stage, wishes: DemoOptions, stop: StopSignal) -> int:
         ground = opened.enter_context(open_foundation(stage.settings, emit))
         now = utc_now()
         policies = policies_of(ground, stage.places, emit)
+        # a terminal that closes sends SIGHUP, and has to end the demo
+        opened.enter_context(reload_on_change(policies, stage.settings.policies, on_signal=False))
         twin.wait_until_started()
         asking = opened.enter_context(
             closing(open_query_service(ground, policies, twin, "rest", emit))
