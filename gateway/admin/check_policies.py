@@ -207,8 +207,10 @@ def current_policies(
 
 
 @contextmanager
-def reload_on_change(policies: CurrentPolicies, directory: Path) -> Iterator[None]:
-    """Reload when the files change and, on the main thread of a process, on SIGHUP."""
+def reload_on_change(
+    policies: CurrentPolicies, directory: Path, *, on_signal: bool = True
+) -> Iterator[None]:
+    """Reload when the files change and, with `on_signal` on the main thread of a process, on SIGHUP."""
     watch = FileWatch(
         directory,
         changed=lambda: _reload(policies, "the files changed"),
@@ -219,13 +221,13 @@ def reload_on_change(policies: CurrentPolicies, directory: Path) -> Iterator[Non
         del number, frame
         watch.ask()
 
-    on_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGHUP, hang_up) if on_main else None
+    listens = on_signal and threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGHUP, hang_up) if listens else None
     watch.start()
     try:
         yield
     finally:
-        if on_main:
+        if listens:
             signal.signal(signal.SIGHUP, before or signal.SIG_DFL)
         watch.stop()
 

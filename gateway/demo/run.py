@@ -14,6 +14,7 @@ from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
+from gateway.admin.check_policies import reload_on_change
 from gateway.admin.instance import Foundation, open_foundation, operator_name
 from gateway.admin.key_actions import create_key
 from gateway.app import (
@@ -212,6 +213,8 @@ def _play(stage: _Stage, wishes: DemoOptions, stop: StopSignal) -> int:
         ground = opened.enter_context(open_foundation(stage.settings, emit))
         now = utc_now()
         policies = policies_of(ground, stage.places, emit)
+        # a terminal that closes sends SIGHUP, and has to end the demo
+        opened.enter_context(reload_on_change(policies, stage.settings.policies, on_signal=False))
         twin.wait_until_started()
         asking = opened.enter_context(
             closing(open_query_service(ground, policies, twin, "rest", emit))

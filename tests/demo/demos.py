@@ -66,12 +66,14 @@ class Ground:
         )
 
     @contextmanager
-    def serving(self, *options: str, stdin: int = subprocess.DEVNULL) -> Iterator["Serving"]:
+    def serving(
+        self, *options: str, stdin: int = subprocess.DEVNULL, **environment: str
+    ) -> Iterator["Serving"]:
         """A demo that is meant to stay; killed at the end should it still be there."""
         with subprocess.Popen(
             [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
             cwd=self.path,
-            env=self.environment(),
+            env=self.environment(**environment),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

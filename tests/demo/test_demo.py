@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -178,6 +180,35 @@ def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
     assert not alive(server)
     assert not alive(twin)
     assert demo_ground.server_pid() is None
+
+
+def test_demo_follows_its_policies_when_a_file_changes(demo_ground: Ground) -> None:
+    """A new limit is in force soon; an invalid file is told and changes nothing."""
+    policies = demo_ground.path / "policies"
+    shutil.copytree(ROOT / "policies", policies)
+    clinic = policies / "clinic.yaml"
+    text = clinic.read_text()
+    before = f"epsilon: {declared()['dataset:clinic'][0]:g}"
+    assert text.count(before) == 1
+    with demo_ground.serving("--serve", GATEWAY_POLICIES=str(policies)) as demo:
+        demo.wait_for("serving until Ctrl-C")
+        notes = demo_ground.notes()
+
+        def limit() -> float:
+            _, found = ask(f"{notes['rest_url']}/v1/budget", notes["keys"]["dave"])
+            return next(
+                limits(one)[0] for one in found["accounts"] if one["account"] == "dataset:clinic"
+            )
+
+        clinic.write_text(text.replace(before, "epsilon: 4321"))
+        until = time.monotonic() + 20
+        while limit() != 4321 and time.monotonic() < until:
+            time.sleep(0.1)
+        assert limit() == 4321
+        clinic.write_text("gateway: 2")
+        demo.wait_for("policies.rejected")
+        assert limit() == 4321
+        assert demo.end(signal.SIGTERM)[0] == 0
 
 
 def test_demo_serves_when_somebody_sits_at_the_terminal(demo_ground: Ground) -> None:

@@ -71,3 +71,16 @@ def test_gateway_follows_its_files(state: State, trail: Trail, place: Path) -> N
         "policy_rejected",
         "policy_rejected",
     ]
+
+
+def test_signal_keeps_its_handler_when_the_gateway_does_not_listen(
+    state: State, trail: Trail, place: Path
+) -> None:
+    """The files are followed, and SIGHUP does what it did before: it ends a demo whose terminal closes."""
+    policies = current_policies(state.journal, trail, place, lambda _: None, ENVIRONMENT)
+    first = policies.open(Cause("os:op", "the gateway starts"))
+    handler = signal.getsignal(signal.SIGHUP)
+    with reload_on_change(policies, place, on_signal=False):
+        assert signal.getsignal(signal.SIGHUP) == handler
+        put(place, BASE.replace("{epsilon: 10,", "{epsilon: 9,"))
+        wait_until(lambda: policies.value is not first)

@@ -25,7 +25,7 @@ from gateway.frontends.pgwire.error_response import (
     malformed_message,
     refusal_of,
 )
-from gateway.frontends.pgwire.framing import Frames, Malformed, Runs
+from gateway.frontends.pgwire.framing import Frames, Malformed, Runs, UnknownMessage
 from gateway.frontends.pgwire.question_flow import Ask, Outcome
 from gateway.frontends.pgwire.session import Session
 from gateway.policy.subjects import Subject
@@ -128,9 +128,13 @@ class Connection:
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """An unexpected exception ends the connection with an incident id; the log has the details."""
+        """End the connection after an unknown message, which may have waited, and after any unexpected exception:
+        with an incident id, the log has the details.
+        """
         try:
             yield
+        except UnknownMessage as unknown:
+            self._say_last(malformed_message(unknown))
         except Exception as fault:  # noqa: BLE001 - the last line of defence of a connection
             self.stop(refusal_of(fault, self._emit))
 

@@ -89,12 +89,18 @@ def error_message(
     return fields_message(ERROR, fields)
 
 
-def malformed_message(malformed: Malformed) -> bytes:
-    """The error for a malformed message, which ends the connection; it quotes nothing of the message."""
-    fatal = Severity.FATAL
-    detail = f"{Code.BAD_REQUEST}: {malformed}"
-    said = {"S": fatal, "V": fatal, "C": PROTOCOL_VIOLATION, "M": "protocol violation", "D": detail}
-    return fields_message(ERROR, said)
+def malformed_message(malformed: Malformed, severity: Severity = Severity.FATAL) -> bytes:
+    """The error for a malformed message; it quotes nothing of the message."""
+    return fields_message(
+        ERROR,
+        {
+            "S": severity,
+            "V": severity,
+            "C": PROTOCOL_VIOLATION,
+            "M": "protocol violation",
+            "D": f"{Code.BAD_REQUEST}: {malformed}",
+        },
+    )
 
 
 def no_such_database(refusal: Refusal, database: str) -> bytes:

@@ -42,6 +42,10 @@ class Malformed(Exception):
     """The bytes are no message of the protocol."""
 
 
+class UnknownMessage(Malformed):
+    """A client sent a message of a kind that no client may send."""
+
+
 class Frames:
     """Takes bytes as they arrive, returns whole messages."""
 

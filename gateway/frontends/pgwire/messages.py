@@ -175,6 +175,11 @@ def read_query(body: bytes) -> bytes:
     return text
 
 
+def read_nothing(body: bytes) -> None:
+    """The body of a message that has none."""
+    BodyReader(body).end()
+
+
 def ready(status: int) -> bytes:
     return frame_message(READY, bytes((status,)))
 

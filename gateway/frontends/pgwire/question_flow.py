@@ -17,7 +17,12 @@ from gateway.columnar.texts import array_text
 from gateway.errors import Refusal
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import AnalystQuery, ByName, Plain, Script
-from gateway.frontends.pgwire.error_response import error_message, notice_message
+from gateway.frontends.pgwire.error_response import (
+    Severity,
+    error_message,
+    malformed_message,
+    notice_message,
+)
 from gateway.frontends.pgwire.framing import Malformed
 from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 from gateway.frontends.pgwire.portals import Portal
@@ -113,6 +118,12 @@ class Talk:
 def send_refusal(talk: Talk, refusal: Refusal, *, simple: bool) -> Work:
     """Send a refusal, and fail the transaction as an error of PostgreSQL would."""
     return (yield from fail_transaction(talk, error_message(refusal), simple=simple))
+
+
+def send_malformed(talk: Talk, malformed: Malformed, *, simple: bool) -> Work:
+    """Refuse a message with a malformed body; the connection goes on, as in PostgreSQL."""
+    error = malformed_message(malformed, Severity.ERROR)
+    return (yield from fail_transaction(talk, error, simple=simple))
 
 
 def send_aborted(talk: Talk) -> Work:

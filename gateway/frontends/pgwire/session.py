@@ -8,13 +8,14 @@ its result), and the twin runs the resulting statement as the portal that the cl
 messages wait in their order.
 
 INVARIANT: a query is asked only if everything before it in its transaction succeeded, so nothing is charged
-that PostgreSQL would have skipped. INVARIANT: no answer to the gateway's own statements reaches the client, and
+that PostgreSQL would have skipped. INVARIANT: a malformed body is an error in its place among the answers,
+whether its message was handled at once or had to wait. INVARIANT: no answer to the gateway's own statements reaches the client, and
 none of the client's messages is lost: each is answered once, in order.
 """
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 from gateway.errors import Refusal
 from gateway.frontends.pgwire import (
@@ -36,7 +37,7 @@ from gateway.frontends.pgwire.classify import (
     TempTableQuery,
 )
 from gateway.frontends.pgwire.error_response import NO_FUNCTION_CALLS, is_fatal
-from gateway.frontends.pgwire.framing import Frame, Malformed
+from gateway.frontends.pgwire.framing import Frame, Malformed, UnknownMessage
 from gateway.frontends.pgwire.pending_replies import DueReply, PendingReplies, PendingReply
 from gateway.frontends.pgwire.portals import Portal, PreparedNames, PreparedQuery
 from gateway.frontends.pgwire.question_flow import FAILED, Ask, Given, Outcome, Talk, Work
@@ -46,6 +47,8 @@ from gateway.twin.settings import IDLE
 # messages that a server may send at any time
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
 _COPYING: Final = frozenset({messages.COPY_DATA, messages.COPY_DONE, messages.COPY_FAIL})
+
+Read = TypeVar("Read")
 
 
 class Session:
@@ -68,14 +71,14 @@ class Session:
         self._kept = TempTables()
         self._portals: dict[bytes, Portal] = {}
         self._takes = {
-            messages.QUERY: self._query,
-            messages.PARSE: self._parse,
-            messages.BIND: self._bind,
-            messages.DESCRIBE: self._describe,
-            messages.EXECUTE: self._execute,
-            messages.CLOSE: self._close,
-            messages.SYNC: self._sync,
-            messages.FLUSH: self._flush,
+            messages.QUERY: self._with(messages.read_query, self._query, simple=True),
+            messages.PARSE: self._with(messages.Parse.read, self._parse),
+            messages.BIND: self._with(messages.Bind.read, self._bind),
+            messages.DESCRIBE: self._with(messages.NamedObject.read, self._describe),
+            messages.EXECUTE: self._with(messages.ExecutePortal.read, self._execute),
+            messages.CLOSE: self._with(messages.NamedObject.read, self._close),
+            messages.FLUSH: self._with(messages.read_nothing, self._flush),
+            messages.SYNC: self._sync,  # the twin reads its body, and reports that it is ready in any case
             messages.FUNCTION_CALL: self._function_call,
         }
 
@@ -105,10 +108,30 @@ class Session:
             if not self._skipping or frame.kind == messages.SYNC:
                 self._takes[frame.kind](frame)
         elif frame.kind not in _COPYING:  # late messages of a COPY that failed are no error
-            raise Malformed("a message of an unknown kind")
+            raise UnknownMessage("a message of an unknown kind")
 
-    def _query(self, frame: Frame) -> None:
-        script = self._read.script(messages.read_query(frame.body), self._kept.answers)
+    def _with(
+        self,
+        read: Callable[[bytes], Read],
+        handle: Callable[[Frame, Read], None],
+        *,
+        simple: bool = False,
+    ) -> Callable[[Frame], None]:
+        """A handler of frames that reads the body first; a malformed body never reaches `handle`."""
+
+        def take(frame: Frame) -> None:
+            try:
+                body = read(frame.body)
+            except Malformed as malformed:
+                work = question_flow.send_malformed(self.talk, malformed, simple=simple)
+                self._begin(work, simple=simple)
+                return
+            handle(frame, body)
+
+        return take
+
+    def _query(self, frame: Frame, text: bytes) -> None:
+        script = self._read.script(text, self._kept.answers)
         if self._touches(b"", b"") and self._later(frame):
             return
         self._prepared.drop(b"")
@@ -116,13 +139,12 @@ class Session:
         if isinstance(script, Refusal):
             self._begin(question_flow.send_refusal(self.talk, script, simple=True), simple=True)
         elif all(isinstance(one, Plain) for one in script):
-            text = b";".join(one.text for one in script if isinstance(one, Plain))
-            self._send(messages.query(text), pending_replies.QUERY)
+            plain = b";".join(one.text for one in script if isinstance(one, Plain))
+            self._send(messages.query(plain), pending_replies.QUERY)
         else:
             self._begin(question_flow.run_script(self.talk, script, self._by_name), simple=True)
 
-    def _parse(self, frame: Frame) -> None:
-        parse = messages.Parse.read(frame.body)
+    def _parse(self, frame: Frame, parse: messages.Parse) -> None:
         script = self._read.script(parse.text, self._kept.answers)
         if isinstance(script, Refusal):
             self._begin(self._unparsed(parse.name, script))
@@ -163,8 +185,7 @@ class Session:
             return self._prepared.told(one)
         return one.described if isinstance(one, AnalystQuery) else one.text
 
-    def _bind(self, frame: Frame) -> None:
-        bind = messages.Bind.read(frame.body)
+    def _bind(self, frame: Frame, bind: messages.Bind) -> None:
         if bind.statement and self._prepared.stale and self.talk.status != FAILED:
             self._waiting.appendleft(frame)
             self._begin(portal_flow.refresh_names(self.talk, self._prepared))
@@ -184,16 +205,14 @@ class Session:
             self._portals[one.bind.portal] = one
         return failed
 
-    def _describe(self, frame: Frame) -> None:
-        named = messages.NamedObject.read(frame.body)
+    def _describe(self, frame: Frame, named: messages.NamedObject) -> None:
         portal = self._portals.get(named.name) if named.what == b"P" else None
         if portal is None or portal.started:
             self._send(frame.raw, pending_replies.DESCRIBED)
         elif not self._later(frame):
             self._begin(portal_flow.describe_portal(self.talk, portal))
 
-    def _execute(self, frame: Frame) -> None:
-        execute = messages.ExecutePortal.read(frame.body)
+    def _execute(self, frame: Frame, execute: messages.ExecutePortal) -> None:
         portal = self._portals.get(execute.portal)
         if portal is None or portal.started:
             self._send(frame.raw, pending_replies.DONE)
@@ -208,8 +227,7 @@ class Session:
         else:
             self._begin(portal_flow.execute_portal(self.talk, portal, called, execute))
 
-    def _close(self, frame: Frame) -> None:
-        named = messages.NamedObject.read(frame.body)
+    def _close(self, frame: Frame, named: messages.NamedObject) -> None:
         statement = named.what == b"S"
         known = self._prepared.get(named.name) if statement else self._portals.get(named.name)
         if known is not None:
@@ -222,7 +240,8 @@ class Session:
         self._skipping = False
         self._send(frame.raw, pending_replies.SYNC)
 
-    def _flush(self, frame: Frame) -> None:
+    def _flush(self, frame: Frame, body: None) -> None:
+        del body
         self.talk.to_twin += frame.raw
 
     def _function_call(self, frame: Frame) -> None:
