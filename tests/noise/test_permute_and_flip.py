@@ -8,11 +8,12 @@ import pytest
 from laws import for_each
 from noise.choices import exponential, flipping, objects, repeated
 from noise.streams import Stream
+from samples import draws
 
 from gateway.noise.exponential import BINARY, PureSelection, make_proposal, permute_and_flip
 from gateway.noise.samplers import discrete_laplace
 
-MANY = 12_000
+MANY = draws(12_000)
 SCALES = [Fraction(text) for text in ("1/3", "1", "20", "700", "1234567/3", "1e24")]
 GAPS = [Fraction(text) for text in ("0", "0", "1/7", "1/2", "9/5", "3", "9", "60")]
 
