@@ -43,23 +43,23 @@ def debts_of(plan: ReusePlan, book: ReleaseCache, subject: str, accounts: frozen
     owing: list[CacheEntry] = []
     told: dict[str, tuple[set[int], set[int]]] = {}
     for match, is_choice in _taken(plan):
-        sheet, place = match.sheet, match.place
-        paid = (book.paid_choice if is_choice else book.paid_slot)(sheet.release, place)
-        kept = sheet.choices[place] if is_choice else sheet.slots[place]
+        entry, place = match.entry, match.place
+        paid = (book.paid_choice if is_choice else book.paid_slot)(entry.release, place)
+        kept = entry.choices[place] if is_choice else entry.slots[place]
         new = not book.knows(
             frozenset({subject}),
-            sheet.release,
+            entry.release,
             *(((), (place,)) if is_choice else ((place,), ())),
         )
         owes = not accounts <= paid
         if owes:
             # what showed the groups is given for with the first of their aggregates
-            first = all(one is not sheet for one in owing)
-            delta = sheet.delta if first else Fraction(0)
-            owing.append(sheet)
-            owed.append(CachedMeasurement(kept.cost, delta, paid, sheet.touched))
+            first = all(one is not entry for one in owing)
+            delta = entry.delta if first else Fraction(0)
+            owing.append(entry)
+            owed.append(CachedMeasurement(kept.cost, delta, paid, entry.touched))
         if owes or new:
-            told.setdefault(sheet.release, (set(), set()))[is_choice].add(place)
+            told.setdefault(entry.release, (set(), set()))[is_choice].add(place)
     return Debts(
         tuple(owed),
         tuple(
@@ -74,11 +74,11 @@ def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset
     if part.shares.cost:
         return True
     return not all(
-        book.knows(members, one.sheet.release, (one.place,))
+        book.knows(members, one.entry.release, (one.place,))
         for one in part.slots
         if one is not None
     ) or not all(
-        book.knows(members, one.sheet.release, (), (one.place,))
+        book.knows(members, one.entry.release, (), (one.place,))
         for one in part.choices
         if one is not None
     )
@@ -86,7 +86,7 @@ def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset
 
 def plan_entries(plan: ReusePlan) -> Iterator[CacheEntry]:
     """The cache entries that the plan uses."""
-    return (match.sheet for match, _ in _taken(plan))
+    return (match.entry for match, _ in _taken(plan))
 
 
 def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
@@ -97,7 +97,7 @@ def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
             for match in several:
                 if match is None:
                     continue
-                key = (match.sheet.release, match.place, is_choice)
+                key = (match.entry.release, match.place, is_choice)
                 if key not in seen:
                     seen.add(key)
                     yield match, is_choice
@@ -110,21 +110,21 @@ def mark_copies(
     taken: list[str] = []
     found = []
     for release in releases:
-        errands = []
-        for errand in release.errands:
+        measurements = []
+        for measurement in release.measurements:
             copy = None
-            if errand.sheet is not None and not any(True for _ in errand.taken):
-                copy = book.copy(errand.sheet, since=since, members=members, without=taken)
+            if measurement.entry is not None and not any(True for _ in measurement.taken):
+                copy = book.copy(measurement.entry, since=since, members=members, without=taken)
             if copy is not None:
-                taken.append(copy.sheet.release)
-            errands.append(replace(errand, copied=copy))
-        found.append(replace(release, errands=tuple(errands)))
+                taken.append(copy.entry.release)
+            measurements.append(replace(measurement, copied=copy))
+        found.append(replace(release, measurements=tuple(measurements)))
     return tuple(found)
 
 
 def copies_of(releases: Sequence[PlannedRelease]) -> list[Copy]:
     """The copies, in order."""
-    return [one.copied for one in _errands(releases) if one.copied is not None]
+    return [one.copied for one in _measurements(releases) if one.copied is not None]
 
 
 def draws_of_others(
@@ -132,11 +132,11 @@ def draws_of_others(
 ) -> tuple[CopiedDraw, ...]:
     """What accounts on the path paid for the copied draws before."""
     return tuple(
-        CopiedDraw(one.costs.cost, one.sheet.delta, book.holders(one.copied.sheet.release))
-        for one in _errands(releases)
-        if one.copied is not None and one.sheet is not None
+        CopiedDraw(one.costs.cost, one.entry.delta, book.holders(one.copied.entry.release))
+        for one in _measurements(releases)
+        if one.copied is not None and one.entry is not None
     )
 
 
-def _errands(releases: Sequence[PlannedRelease]) -> list[PlannedMeasurement]:
-    return [one for release in releases for one in release.errands]
+def _measurements(releases: Sequence[PlannedRelease]) -> list[PlannedMeasurement]:
+    return [one for release in releases for one in release.measurements]

@@ -125,7 +125,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
             touched=quote.touched,
             held=draws_of_others(quote.releases, book),
         )
-        copied = tuple(one.sheet.release for one in copies_of(quote.releases))
+        copied = tuple(one.entry.release for one in copies_of(quote.releases))
         receipt = charge_query(journal, record, request, now, note_charge, copied=copied)
         if receipt.repeated:
             raise AlreadyCharged(receipt)

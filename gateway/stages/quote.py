@@ -175,11 +175,11 @@ def audit_plan(
     if plan.context.members is not None and not plan.context.fresh:
         releases = mark_copies(releases, book, plan.context.members, plan.context.since)
     members = policy.auditing.trusted_with(subject)
-    errands = (one for each in releases for one in each.errands)
+    measurements = (one for each in releases for one in each.measurements)
     with book.still:
         news = [
-            NewQuery(scope, spread_of_part(errand.whole))
-            for part, errand in zip(parts.parts, errands, strict=True)
+            NewQuery(scope, spread_of_part(measurement.whole))
+            for part, measurement in zip(parts.parts, measurements, strict=True)
             if reveals_new_values(part, book, members)
             for scope in part.compared
         ]
@@ -213,11 +213,11 @@ def audit_release(
         return
     names = {step.name: step.name for step in query.cut.steps}
     first = sum(len(one.parts) for one in query.statement.releases[:place])
-    errands = quote.releases[place].errands
-    parts = quote.plan.parts.parts[first : first + len(errands)]
+    measurements = quote.releases[place].measurements
+    parts = quote.plan.parts.parts[first : first + len(measurements)]
     news = [
-        NewQuery(scope, spread_of_part(errand.whole))
-        for part, errand in zip(parts, errands, strict=True)
+        NewQuery(scope, spread_of_part(measurement.whole))
+        for part, measurement in zip(parts, measurements, strict=True)
         if part.shares.cost
         for scope in part.with_constants(names, constants)
     ]

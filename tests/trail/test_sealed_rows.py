@@ -7,7 +7,7 @@ import pytest
 from fix_journal import bank_on, open_clinic
 from fix_ledger import BOB, Bank, limits
 from fix_state import AUDIT_SECRET, StateServer
-from release_cache.log.sheets import ACCOUNTS, DATASET, Desk, sheet
+from release_cache.log.entries import ACCOUNTS, DATASET, Desk, entry
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
@@ -49,10 +49,10 @@ def desk(state_urls: StateUrls, tmp_path: Path) -> Iterator[Desk]:
         open_clinic(bank)
         bank.open_account(BOB, limits(1000))
         desk = Desk(bank)
-        assert desk.buy(0, sheet(1))
-        desk.answer(sheet(1), 4896)
-        assert desk.buy(2, sheet(2))
-        desk.answer(sheet(2), 1234)
+        assert desk.buy(0, entry(1))
+        desk.answer(entry(1), 4896)
+        assert desk.buy(2, entry(2))
+        desk.answer(entry(2), 1234)
         assert desk.tell(4, ColumnsShared("q-2.r1.1", (0,), (), ACCOUNTS["bob"]), 3)
         yield desk
 
@@ -94,7 +94,7 @@ def test_change_is_found_and_never_served(desk: Desk, state_server: StateServer,
     heard: list[Event] = []
     book = ReleaseCache(desk.bank.engine, desk.bank.trail.seal, DATASET, heard.append)
     if what in _ONLY_VERIFIED:
-        assert not book.sheets("patients", since=sheet(1).at)
+        assert not book.entries("patients", since=entry(1).at)
         return
     if what == "a content is gone":
         book.refresh()
@@ -130,10 +130,10 @@ def test_events_from_before_there_were_seals_are_known_and_not_given_again(
         connection.execute("UPDATE released_contents SET mac = NULL")
     book = desk.book()
     assert book.refresh().ordinal == 5
-    assert not book.sheets("patients", since=sheet(1).at)
+    assert not book.entries("patients", since=entry(1).at)
     assert book.knows(frozenset({"alice"}), "q-1.r1.1", (0,))
     assert book.paid_slot("q-1.r1.1", 0) == ACCOUNTS["alice"]
-    assert desk.buy(5, sheet(4))
-    desk.answer(sheet(4), 7)
+    assert desk.buy(5, entry(4))
+    desk.answer(entry(4), 7)
     book.refresh()
-    assert [one.release for one in book.sheets("patients", since=sheet(1).at)] == ["q-4.r1.1"]
+    assert [one.release for one in book.entries("patients", since=entry(1).at)] == ["q-4.r1.1"]

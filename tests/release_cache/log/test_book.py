@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
-from release_cache.log.sheets import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
+from release_cache.log.entries import ACCOUNTS, ALWAYS, Desk, content, entry, ground, slot
 
 from gateway.release_cache.cache import CachePosition, ReleaseCache, ReleaseCaches
 from gateway.release_cache.events import ColumnsShared
@@ -25,19 +25,19 @@ def book(desk: Desk) -> ReleaseCache:
 
 
 def found(book: ReleaseCache, minutes: int = 0, shape: str = "patients") -> list[str]:
-    """The questions whose sheets may be given again that were bought so many minutes after noon, or later."""
+    """The questions whose entries may be given again that were bought so many minutes after noon, or later."""
     since = NOON + timedelta(minutes=minutes)
-    return [one.query_id for one in book.sheets(shape, since=since)]
+    return [one.query_id for one in book.entries(shape, since=since)]
 
 
-def test_book_has_the_newest_sheets_first_when_they_are_young_enough(
+def test_book_has_the_newest_entries_first_when_they_are_young_enough(
     desk: Desk, book: ReleaseCache
 ) -> None:
     """Of one shape, not older than was asked for; one that was bought at that moment is young enough."""
     for number in range(4):
-        assert desk.buy(book.refresh().ordinal, sheet(number, at=desk.bank.now))
+        assert desk.buy(book.refresh().ordinal, entry(number, at=desk.bank.now))
         desk.pass_minutes(10)
-    assert desk.buy(4, sheet(9, ground(shape="visits"), at=desk.bank.now))
+    assert desk.buy(4, entry(9, ground(shape="visits"), at=desk.bank.now))
     assert book.refresh() == CachePosition(5, 0)
     assert found(book) == ["q-3", "q-2", "q-1", "q-0"]
     assert found(book, 20) == ["q-3", "q-2"]
@@ -47,10 +47,10 @@ def test_book_has_the_newest_sheets_first_when_they_are_young_enough(
     assert found(book, shape="nothing") == []
 
 
-def test_book_keeps_sheets_by_age_when_clocks_differ(desk: Desk, book: ReleaseCache) -> None:
+def test_book_keeps_entries_by_age_when_clocks_differ(desk: Desk, book: ReleaseCache) -> None:
     """What a gateway with a slow clock bought stands where it belongs, and is too old when it is."""
     for number, minutes in enumerate((10, 5, 20, 1)):
-        bought = sheet(number, at=NOON + timedelta(minutes=minutes))
+        bought = entry(number, at=NOON + timedelta(minutes=minutes))
         assert desk.buy(book.refresh().ordinal, bought)
     book.refresh()
     assert found(book) == ["q-2", "q-0", "q-1", "q-3"]
@@ -59,24 +59,24 @@ def test_book_keeps_sheets_by_age_when_clocks_differ(desk: Desk, book: ReleaseCa
 
 def test_book_gives_nothing_again_from_before_a_refresh(desk: Desk, book: ReleaseCache) -> None:
     """A new epoch begins empty; who was told what, and the history, stay."""
-    assert desk.buy(0, sheet(1))
-    desk.answer(sheet(1), 41)
+    assert desk.buy(0, entry(1))
+    desk.answer(entry(1), 41)
     assert desk.refresh() == 1
     assert book.refresh() == CachePosition(3, 1)
     assert found(book) == []
-    assert desk.buy(3, sheet(2, epoch=1))
+    assert desk.buy(3, entry(2, epoch=1))
     book.refresh()
     assert found(book) == ["q-2"]
     assert book.knows(frozenset({"alice"}), "q-1.r1.1", (0,))
 
 
 def test_book_drops_what_was_lost(desk: Desk, book: ReleaseCache) -> None:
-    """A sheet without content is not offered; a view that was made before stays as it was."""
-    assert desk.buy(0, sheet(1))
-    assert desk.buy(1, sheet(2))
+    """A entry without content is not offered; a view that was made before stays as it was."""
+    assert desk.buy(0, entry(1))
+    assert desk.buy(1, entry(2))
     book.refresh()
-    before = book.sheets("patients", since=NOON)
-    desk.lose(sheet(1))
+    before = book.entries("patients", since=NOON)
+    desk.lose(entry(1))
     assert book.pending("q-1.r1.1")
     book.refresh()
     assert not book.pending("q-1.r1.1")
@@ -86,22 +86,24 @@ def test_book_drops_what_was_lost(desk: Desk, book: ReleaseCache) -> None:
     assert [one.query_id for one in before[:1]] == ["q-2"]
 
 
-def test_book_gives_a_sheet_up_when_it_was_awaited_too_long(desk: Desk, book: ReleaseCache) -> None:
+def test_book_gives_an_entry_up_when_it_was_awaited_too_long(
+    desk: Desk, book: ReleaseCache
+) -> None:
     """Nobody says when a process was killed between charge and answer: after a time the caller stops waiting, and what
     came of it all the same is found again.
     """
-    killed, slow = sheet(1), sheet(2)
+    killed, slow = entry(1), entry(2)
     assert desk.buy(0, killed)
     assert desk.buy(1, slow)
-    later = sheet(3, at=desk.pass_minutes(5))
+    later = entry(3, at=desk.pass_minutes(5))
     assert desk.buy(2, later)
     desk.answer(later, 1)
     book.refresh()
 
     def awaited(minutes: int) -> list[str]:
         since = NOON + timedelta(minutes=minutes)
-        sheets = book.sheets("patients", since=NOON, awaited_since=since)
-        return [one.query_id for one in sheets]
+        entries = book.entries("patients", since=NOON, awaited_since=since)
+        return [one.query_id for one in entries]
 
     assert book.pending(killed.release)
     assert book.content(killed.release) is None
@@ -114,7 +116,7 @@ def test_book_gives_a_sheet_up_when_it_was_awaited_too_long(desk: Desk, book: Re
 
 def test_book_has_the_content_when_it_is_there(desk: Desk, book: ReleaseCache) -> None:
     """Nothing before the answer; then the noisy integers, from memory and from the state alike."""
-    one = sheet(1)
+    one = entry(1)
     assert desk.buy(0, one)
     book.refresh()
     assert book.content(one.release) is None
@@ -132,8 +134,8 @@ def test_book_has_the_content_when_it_is_there(desk: Desk, book: ReleaseCache) -
 
 
 def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: ReleaseCache) -> None:
-    """The buyer knows all of a sheet; others the parts they were told; a group what its members know together."""
-    one = sheet(1, slots=(slot(20), slot(7, "cost"), slot(9, "age")))
+    """The buyer knows all of an entry; others the parts they were told; a group what its members know together."""
+    one = entry(1, slots=(slot(20), slot(7, "cost"), slot(9, "age")))
     assert desk.buy(0, one)
     assert desk.tell(1, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 2)
     assert desk.tell(2, ColumnsShared(one.release, (2,), (1,), ACCOUNTS["bob"]), 3, "alice")
@@ -151,7 +153,7 @@ def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: Rel
 
 def test_accounts_stand_for_what_they_gave_for(desk: Desk, book: ReleaseCache) -> None:
     """The buyer's accounts for every part, those that were charged later for the parts that were told then."""
-    one = sheet(1, slots=(slot(20), slot(7, "cost")))
+    one = entry(1, slots=(slot(20), slot(7, "cost")))
     assert desk.buy(0, one)
     assert desk.tell(1, ColumnsShared(one.release, (1,), (0,), frozenset({BOB})), 2)
     book.refresh()
@@ -166,12 +168,12 @@ def test_book_stands_still_while_a_history_is_looked_through(
     desk: Desk, book: ReleaseCache
 ) -> None:
     """Whoever holds it may ask the book everything; what others read waits until it is let go of."""
-    assert desk.buy(0, sheet(1))
+    assert desk.buy(0, entry(1))
     book.refresh()
     reader = threading.Thread(target=book.refresh)
     alice = frozenset({"alice"})
     with book.still:
-        assert desk.buy(1, sheet(2, ground(1960, 1969)))
+        assert desk.buy(1, entry(2, ground(1960, 1969)))
         reader.start()
         reader.join(0.05)
         assert [one.query_id for one in book.history(alice)] == ["q-1"]
@@ -197,14 +199,14 @@ def test_books_are_one_for_each_dataset(desk: Desk) -> None:
 
 
 def test_book_is_whole_when_threads_read_while_others_write(desk: Desk, book: ReleaseCache) -> None:
-    """Readers see every sheet up to what `refresh` said, in order, however many write meanwhile."""
+    """Readers see every entry up to what `refresh` said, in order, however many write meanwhile."""
     problems: list[object] = []
     done = threading.Event()
 
     def read() -> None:
         while not done.is_set():
             seen = book.refresh()
-            there = list(book.sheets("patients", since=ALWAYS))
+            there = list(book.entries("patients", since=ALWAYS))
             numbers = [int(one.query_id.removeprefix("q-")) for one in there]
             if numbers != list(range(len(numbers) - 1, -1, -1)) or len(numbers) < seen.ordinal:
                 problems.append((seen, numbers))
@@ -213,7 +215,7 @@ def test_book_is_whole_when_threads_read_while_others_write(desk: Desk, book: Re
     for reader in readers:
         reader.start()
     for number in range(60):
-        assert desk.buy(number, sheet(number, at=desk.pass_minutes(1)))
+        assert desk.buy(number, entry(number, at=desk.pass_minutes(1)))
     done.set()
     for reader in readers:
         reader.join()

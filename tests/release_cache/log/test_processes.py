@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
-from release_cache.log.sheets import Desk, sheet
+from release_cache.log.entries import Desk, entry
 
 from gateway.config import Settings
 
@@ -91,7 +91,7 @@ def test_processes_buy_once_when_they_plan_on_the_same_event(
         assert buyers[winner].said() == "answered"
     book = desk.book()
     assert book.refresh().ordinal == 2
-    (there,) = book.sheets("patients", since=NOON)
+    (there,) = book.entries("patients", since=NOON)
     assert there.query_id == f"q-{winner + 1}"
     content = book.content(there.release)
     assert content is not None
@@ -99,7 +99,7 @@ def test_processes_buy_once_when_they_plan_on_the_same_event(
     assert set(audit(desk.bank.engine).charged_at) == {there.query_id}
 
 
-def test_sheet_is_given_up_when_its_gateway_was_killed_before_the_answer(
+def test_entry_is_given_up_when_its_gateway_was_killed_before_the_answer(
     desk: Desk, state_settings: Settings, tmp_path: Path
 ) -> None:
     """It was charged, it is awaited for as long as the caller likes, and then somebody else buys it."""
@@ -110,16 +110,16 @@ def test_sheet_is_given_up_when_its_gateway_was_killed_before_the_answer(
         buyer.kill()
     book = desk.book()
     seen = book.refresh()
-    (killed,) = book.sheets("patients", since=NOON)
+    (killed,) = book.entries("patients", since=NOON)
     assert book.pending(killed.release)
     assert book.content(killed.release) is None
-    assert list(book.sheets("patients", since=NOON, awaited_since=NOON)) == [killed]
+    assert list(book.entries("patients", since=NOON, awaited_since=NOON)) == [killed]
     later = desk.pass_minutes(1)
     awaited_since = later - timedelta(seconds=30)
-    assert list(book.sheets("patients", since=NOON, awaited_since=awaited_since)) == []
-    again = sheet(2, at=later)
+    assert list(book.entries("patients", since=NOON, awaited_since=awaited_since)) == []
+    again = entry(2, at=later)
     assert desk.buy(seen.ordinal, again)
     desk.answer(again, 5)
     book.refresh()
-    assert list(book.sheets("patients", since=NOON, awaited_since=awaited_since)) == [again]
+    assert list(book.entries("patients", since=NOON, awaited_since=awaited_since)) == [again]
     assert set(audit(desk.bank.engine).charged_at) == {"q-1", "q-2"}

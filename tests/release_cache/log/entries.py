@@ -60,7 +60,7 @@ def slot(scale: int = 20, name: str = "units") -> CachedSlot:
     return CachedSlot(name, (DiscreteLaplace(Fraction(scale)),), Fraction(1, scale), 1)
 
 
-def sheet(
+def entry(
     number: int,
     about: ReleaseScope | None = None,
     *,
