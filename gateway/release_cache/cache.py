@@ -297,17 +297,17 @@ class ReleaseCaches:
         self._seal = seal
         self._emit = emit
         self._lock = Lock()
-        self._books: dict[str, ReleaseCache] = {}
+        self._caches: dict[str, ReleaseCache] = {}
 
     def require_as_written(self) -> None:
         """Refused while events of any dataset were found changed by this process."""
         with self._lock:
-            books = list(self._books.values())
-        for book in books:
-            book.require_as_written()
+            caches = list(self._caches.values())
+        for cache in caches:
+            cache.require_as_written()
 
     def __getitem__(self, dataset: str) -> ReleaseCache:
         with self._lock:
-            if dataset not in self._books:
-                self._books[dataset] = ReleaseCache(self._engine, self._seal, dataset, self._emit)
-            return self._books[dataset]
+            if dataset not in self._caches:
+                self._caches[dataset] = ReleaseCache(self._engine, self._seal, dataset, self._emit)
+            return self._caches[dataset]

@@ -37,16 +37,16 @@ class Debts:
         return sum((one.cost for one in self.owed if account not in one.paid), Fraction(0))
 
 
-def debts_of(plan: ReusePlan, book: ReleaseCache, subject: str, accounts: frozenset[str]) -> Debts:
+def debts_of(plan: ReusePlan, cache: ReleaseCache, subject: str, accounts: frozenset[str]) -> Debts:
     """What the analyst's accounts owe for the cached parts of the plan: those on the path without the dataset's ledger."""
     owed: list[CachedMeasurement] = []
     owing: list[CacheEntry] = []
     told: dict[str, tuple[set[int], set[int]]] = {}
     for match, is_choice in _taken(plan):
         entry, place = match.entry, match.place
-        paid = (book.paid_choice if is_choice else book.paid_slot)(entry.release, place)
+        paid = (cache.paid_choice if is_choice else cache.paid_slot)(entry.release, place)
         kept = entry.choices[place] if is_choice else entry.slots[place]
-        new = not book.knows(
+        new = not cache.knows(
             frozenset({subject}),
             entry.release,
             *(((), (place,)) if is_choice else ((place,), ())),
@@ -69,16 +69,16 @@ def debts_of(plan: ReusePlan, book: ReleaseCache, subject: str, accounts: frozen
     )
 
 
-def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset[str]) -> bool:
+def reveals_new_values(part: PlannedPart, cache: ReleaseCache, members: frozenset[str]) -> bool:
     """True if the part releases a value that no member of the trust group has received."""
     if part.shares.cost:
         return True
     return not all(
-        book.knows(members, one.entry.release, (one.place,))
+        cache.knows(members, one.entry.release, (one.place,))
         for one in part.slots
         if one is not None
     ) or not all(
-        book.knows(members, one.entry.release, (), (one.place,))
+        cache.knows(members, one.entry.release, (), (one.place,))
         for one in part.choices
         if one is not None
     )
@@ -104,7 +104,10 @@ def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
 
 
 def mark_copies(
-    releases: Sequence[PlannedRelease], book: ReleaseCache, members: frozenset[str], since: datetime
+    releases: Sequence[PlannedRelease],
+    cache: ReleaseCache,
+    members: frozenset[str],
+    since: datetime,
 ) -> tuple[PlannedRelease, ...]:
     """The same parts, each with its copy if it has one. No draw is used twice in one statement."""
     taken: list[str] = []
@@ -114,7 +117,7 @@ def mark_copies(
         for measurement in release.measurements:
             copy = None
             if measurement.entry is not None and not any(True for _ in measurement.taken):
-                copy = book.copy(measurement.entry, since=since, members=members, without=taken)
+                copy = cache.copy(measurement.entry, since=since, members=members, without=taken)
             if copy is not None:
                 taken.append(copy.entry.release)
             measurements.append(replace(measurement, copied=copy))
@@ -128,11 +131,11 @@ def copies_of(releases: Sequence[PlannedRelease]) -> list[Copy]:
 
 
 def draws_of_others(
-    releases: Sequence[PlannedRelease], book: ReleaseCache
+    releases: Sequence[PlannedRelease], cache: ReleaseCache
 ) -> tuple[CopiedDraw, ...]:
     """What accounts on the path paid for the copied draws before."""
     return tuple(
-        CopiedDraw(one.costs.cost, one.entry.delta, book.holders(one.copied.entry.release))
+        CopiedDraw(one.costs.cost, one.entry.delta, cache.holders(one.copied.entry.release))
         for one in _measurements(releases)
         if one.copied is not None and one.entry is not None
     )

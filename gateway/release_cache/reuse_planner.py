@@ -43,7 +43,7 @@ class ReuseContext:
     only what these were given is taken; None: what anybody was.
     """
 
-    book: ReleaseCache
+    cache: ReleaseCache
     dataset: Dataset
     subject: str
     currency: Currency
@@ -65,7 +65,7 @@ class ReuseContext:
         if not self.own and entry.cost <= self.cost:
             return True
         slots, choices = range(len(entry.slots)), range(len(entry.choices))
-        return self.book.knows(frozenset({self.subject}), entry.release, slots, choices)
+        return self.cache.knows(frozenset({self.subject}), entry.release, slots, choices)
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ class _Planning:
         around = self.around
         entries: Sequence[CacheEntry] = ()
         if not around.fresh:
-            entries = around.book.helpful(
+            entries = around.cache.helpful(
                 wanted.ground,
                 since=around.since,
                 awaited_since=around.awaited_since,
@@ -287,7 +287,7 @@ class _Planning:
         if times:
             self.oldest = min(times if self.oldest is None else [*times, self.oldest])
         affordable = [one for one in entries if around.may_take(one)]
-        awaited = [one for one in affordable if around.book.pending(one.release)]
+        awaited = [one for one in affordable if around.cache.pending(one.release)]
         there = [one for one in affordable if one not in awaited] if awaited else affordable
         part = self._decided(name, wanted, asides, there)
         if awaited and part.shares.cost:

@@ -108,7 +108,7 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
     query: AnalyzedQuery,
     bill: Bill,
     source: SourceAccess,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     *,
     record: QueryRecord,
     system_rows: SystemRows,
@@ -132,7 +132,7 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
                     place, quoted = next(waiting)
                     if stages:
                         # before its statement reaches the source; the charge is durable, and stays
-                        audit_release(query, bill.quote, place, stages, book)
+                        audit_release(query, bill.quote, place, stages, cache)
                     tables = [
                         _measure(one, bill, source, stages, record, entropy)
                         for one in quoted.measurements

@@ -28,7 +28,7 @@ def open_books(desk: Desk) -> None:
 
 
 def test_restored_state_gives_again_what_the_backup_knows(house: House) -> None:
-    """Events and noisy integers are the same to the last bit, and the book reads them."""
+    """Events and noisy integers are the same to the last bit, and the cache reads them."""
     with at_work(house) as desk:
         open_books(desk)
         assert desk.buy(0, entry(1))
@@ -41,10 +41,10 @@ def test_restored_state_gives_again_what_the_backup_knows(house: House) -> None:
     assert house.restore(file).refreshed == ()
     assert (house.rows(EVENTS), house.rows(CONTENTS)) == (events, contents)
     with at_work(house) as desk:
-        book = desk.book()
-        assert book.refresh().ordinal == 3
-        assert [one.query_id for one in book.entries("patients", since=NOON)] == ["q-2", "q-1"]
-        content = book.content("q-1.r1.1")
+        cache = desk.cache()
+        assert cache.refresh().ordinal == 3
+        assert [one.query_id for one in cache.entries("patients", since=NOON)] == ["q-2", "q-1"]
+        content = cache.content("q-1.r1.1")
         assert content is not None
         assert content.columns == ((41,),)
         assert desk.buy(3, entry(3))
@@ -65,10 +65,10 @@ def test_restored_state_forgets_what_was_asked_since_but_not_what_it_cost(house:
     house.restore(file)
     assert house.spent() == spent
     with at_work(house) as desk:
-        book = desk.book()
-        assert book.refresh().ordinal == 2
+        cache = desk.cache()
+        assert cache.refresh().ordinal == 2
         assert load_content(desk.bank.engine, desk.bank.trail.seal, "q-2.r1.1") is None
-        assert [one.query_id for one in book.entries("patients", since=NOON)] == ["q-1"]
+        assert [one.query_id for one in cache.entries("patients", since=NOON)] == ["q-1"]
         assert desk.buy(2, entry(3))
 
 
@@ -89,11 +89,11 @@ def test_restored_state_gives_nothing_again_from_before_a_refresh_that_it_forgot
     house.lose()
     assert house.restore(file).refreshed == (DATASET,)
     with at_work(house) as desk:
-        book = desk.book()
-        assert book.refresh().epoch == 2
-        assert book.entries("patients", since=NOON) == ()
+        cache = desk.cache()
+        assert cache.refresh().epoch == 2
+        assert cache.entries("patients", since=NOON) == ()
         labs = Desk(desk.bank, "labs")
-        other = labs.book()
+        other = labs.cache()
         assert other.refresh().epoch == 0
         assert len(other.entries("patients", since=NOON)) == 1
     records = house.rows("SELECT dataset FROM trail_records WHERE kind = 'data_refreshed'")

@@ -29,7 +29,7 @@ def main() -> None:
     with open_state(settings, secret) as state:
         desk = Desk(Bank(state.journal, Trail(ChainKey(secret)), state.engine))
         bought = entry(order["number"])
-        seen = desk.book().refresh().ordinal
+        seen = desk.cache().refresh().ordinal
         say("ready")
         sys.stdin.readline()
         charged = desk.buy(seen, bought)

@@ -143,7 +143,7 @@ def test_gateways_buy_once_when_they_plan_on_the_same_event(
     """
     with bank_on(state_urls, tmp_path_factory.mktemp("other"), []) as bank:
         other = Desk(bank)
-        here, there = desk.book(), other.book()
+        here, there = desk.cache(), other.cache()
         assert here.refresh() == there.refresh()
         outcomes = {}
         barrier = threading.Barrier(2)
@@ -161,9 +161,9 @@ def test_gateways_buy_once_when_they_plan_on_the_same_event(
         for thread in threads:
             thread.join()
         assert sorted(outcomes.values()) == [False, True]
-        book = there if outcomes["here"] else here
-        assert book.refresh().ordinal == 1
-        (seen,) = book.entries("patients", since=NOON)
+        cache = there if outcomes["here"] else here
+        assert cache.refresh().ordinal == 1
+        (seen,) = cache.entries("patients", since=NOON)
         assert seen.query_id == ("q-1" if outcomes["here"] else "q-2")
         assert len(audit(desk.bank.engine).charged_at) == 1
 
@@ -190,7 +190,7 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
     """Four threads of two gateways plan, are told no, and plan again: every purchase is there once, without holes."""
     with bank_on(state_urls, tmp_path_factory.mktemp("other"), []) as bank:
         desks = [desk, desk, Desk(bank), Desk(bank)]
-        books = [desk.book(), desk.book(), desks[2].book(), desks[3].book()]
+        caches = [desk.cache(), desk.cache(), desks[2].cache(), desks[3].cache()]
 
         refused = []
 
@@ -198,7 +198,7 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
             for number in range(place * 10, place * 10 + 10):
                 # each no means that one of the 80 events came meanwhile
                 for _ in range(81):
-                    seen = books[place].refresh().ordinal
+                    seen = caches[place].refresh().ordinal
                     if desks[place].buy(seen, entry(number)):
                         break
                 else:
@@ -214,9 +214,9 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
         assert refused == []
         read = list(load_after(bank.engine, DATASET, EventChain(bank.trail.seal)))
         assert len(read) == 80
-        for book in books:
-            assert book.refresh().ordinal == 80
-            assert {one.query_id for one in book.entries("patients", since=NOON)} == {
+        for cache in caches:
+            assert cache.refresh().ordinal == 80
+            assert {one.query_id for one in cache.entries("patients", since=NOON)} == {
                 f"q-{number}" for number in range(40)
             }
         assert len(audit(bank.engine).charged_at) == 40
@@ -268,7 +268,7 @@ def test_database_takes_what_follows(desk: Desk, state_urls: StateUrls) -> None:
 def test_entries_are_found_by_what_they_are_about(desk: Desk) -> None:
     """A negative control of the helpers of these tests: another shape is another index."""
     assert desk.buy(0, entry(1, ground(shape="visits")))
-    book = desk.book()
-    book.refresh()
-    assert book.entries("patients", since=NOON) == ()
-    assert len(book.entries("visits", since=NOON)) == 1
+    cache = desk.cache()
+    cache.refresh()
+    assert cache.entries("patients", since=NOON) == ()
+    assert len(cache.entries("visits", since=NOON)) == 1

@@ -89,11 +89,11 @@ def test_processes_buy_once_when_they_plan_on_the_same_event(
         winner = outcomes.index(True)
         buyers[winner].go_on()
         assert buyers[winner].said() == "answered"
-    book = desk.book()
-    assert book.refresh().ordinal == 2
-    (there,) = book.entries("patients", since=NOON)
+    cache = desk.cache()
+    assert cache.refresh().ordinal == 2
+    (there,) = cache.entries("patients", since=NOON)
     assert there.query_id == f"q-{winner + 1}"
-    content = book.content(there.release)
+    content = cache.content(there.release)
     assert content is not None
     assert content.columns == ((winner + 1,),)
     assert set(audit(desk.bank.engine).charged_at) == {there.query_id}
@@ -108,18 +108,18 @@ def test_entry_is_given_up_when_its_gateway_was_killed_before_the_answer(
         buyer.go_on()
         assert buyer.said() == "true"
         buyer.kill()
-    book = desk.book()
-    seen = book.refresh()
-    (killed,) = book.entries("patients", since=NOON)
-    assert book.pending(killed.release)
-    assert book.content(killed.release) is None
-    assert list(book.entries("patients", since=NOON, awaited_since=NOON)) == [killed]
+    cache = desk.cache()
+    seen = cache.refresh()
+    (killed,) = cache.entries("patients", since=NOON)
+    assert cache.pending(killed.release)
+    assert cache.content(killed.release) is None
+    assert list(cache.entries("patients", since=NOON, awaited_since=NOON)) == [killed]
     later = desk.pass_minutes(1)
     awaited_since = later - timedelta(seconds=30)
-    assert list(book.entries("patients", since=NOON, awaited_since=awaited_since)) == []
+    assert list(cache.entries("patients", since=NOON, awaited_since=awaited_since)) == []
     again = entry(2, at=later)
     assert desk.buy(seen.ordinal, again)
     desk.answer(again, 5)
-    book.refresh()
-    assert list(book.entries("patients", since=NOON, awaited_since=awaited_since)) == [again]
+    cache.refresh()
+    assert list(cache.entries("patients", since=NOON, awaited_since=awaited_since)) == [again]
     assert set(audit(desk.bank.engine).charged_at) == {"q-1", "q-2"}
