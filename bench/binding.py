@@ -19,8 +19,7 @@ from binding.clinic import CLINIC
 from fix_permissions import EVERYTHING, question
 
 from gateway.binding.bind import bind
-from gateway.datasets.bind_question import Borrow, Question, bind_question
-from gateway.datasets.view import Views
+from gateway.datasets.view import Borrow, Question, Views, bind_question
 from gateway.twin import open_twin
 
 _ROUNDS = 300

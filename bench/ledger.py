@@ -34,7 +34,7 @@ from gateway.postgres_server import discard_home, open_server
 from gateway.stages.charge import charge_query
 from gateway.stages.record import QueryRecord
 from gateway.state.draft import Draft
-from gateway.state.logins import embedded_urls
+from gateway.state.open import embedded_urls
 from gateway.trail.record import AskedQuestion
 from gateway.units import Delta, Epsilon
 

@@ -10,12 +10,10 @@ from fractions import Fraction
 
 import opendp.prelude as dp
 
-from gateway.noise.decay_weights import Decay
-from gateway.noise.discrete_gaussian import discrete_gaussian
-from gateway.noise.discrete_laplace import discrete_laplace
+from gateway.noise.enclosure import Decay
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
-from gateway.noise.vector_sampler import draw_noise, make_staircase
+from gateway.noise.samplers import discrete_gaussian, discrete_laplace, draw_noise, make_staircase
 
 SCALES = (Fraction(3, 10), Fraction(50), Fraction(1000), Fraction(10**9), Fraction(10**25))
 COUNTS = (1, 100, 6_000, 100_000)

@@ -25,9 +25,9 @@ import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
+from gateway.noise.exponential import Choice, selection_for, selection_within
 from gateway.noise.quantile import RankQuestion, draw_buckets, rank_from_end
-from gateway.noise.selection import Choice, selection_for, selection_within
-from gateway.sensitivity.ranks import Aim, Highest, Lowest, QuantileLevel, score_sensitivity
+from gateway.sensitivity.choices import Aim, Highest, Lowest, QuantileLevel, score_sensitivity
 
 ROWS = 1_000_000
 BUCKETS = 10_000

@@ -17,7 +17,7 @@ import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.noise.selection import PureSelection, Selection
+from gateway.noise.exponential import PureSelection, Selection
 
 GROUPS = 50
 CANDIDATES = 6_000

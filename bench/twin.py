@@ -17,7 +17,7 @@ from pathlib import Path
 from psycopg.pq.abc import PGconn
 
 from gateway.twin import Twin, VisibleColumn, VisibleTable, VisibleTables, open_twin
-from gateway.twin.lifetime import Life
+from gateway.twin.supervisor import Life
 
 _TYPES = ("bigint", "text", "numeric(10,2)", "date", "character varying(20)")
 _SIMPLE = "SELECT 1"

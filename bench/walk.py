@@ -25,13 +25,13 @@ import httpx
 import gateway
 from gateway.admin.instance import open_foundation, operator_name
 from gateway.admin.key_actions import create_key
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.cli.serve import serve
 from gateway.config import SettingsConflict
-from gateway.demo.setup import DemoPaths, load_clinic
+from gateway.demo.run import DemoPaths, load_clinic
 from gateway.frontends.rest.listen import StopSignal, bind_socket
 from gateway.policy.subjects import load_subjects
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 ROOT: Final = Path(__file__).parents[1]
 _PACKAGE: Final = str(Path(gateway.__file__).parent) + os.sep

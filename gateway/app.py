@@ -10,22 +10,20 @@ from threading import Thread
 from time import sleep
 from typing import Any, Final
 
+from gateway.admin.check_policies import current_policies, policy_api
 from gateway.admin.instance import Foundation, operator_name
-from gateway.admin.reload_policies import current_policies, policy_api
 from gateway.admin.subject_list import SubjectList
 from gateway.auth.authenticator import KeyAuthenticator
-from gateway.auth.lookup import translate_state_errors
-from gateway.auth.scram_login import Logins, scram_logins
-from gateway.auth.verifiers import mock_secret
-from gateway.budget.report import AccountBalance, standings, standings_of
-from gateway.budget.shared_accounts import visible_balances
+from gateway.auth.key_store import translate_state_errors
+from gateway.auth.keys import mock_secret
+from gateway.auth.scram import Logins, scram_logins
+from gateway.budget.report import AccountBalance, standings, standings_of, visible_balances
 from gateway.config import Settings, prepare_home
-from gateway.datasets.registry import DatasetRegistry
+from gateway.datasets.registry import DatasetRegistry, WireSessions
 from gateway.datasets.system_tables import OwnRows
-from gateway.datasets.wire_session import WireSessions
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.events import Emit, ignore_event
-from gateway.frontends.pgwire.gateway_api import WireApi
+from gateway.frontends.pgwire.connection import WireApi
 from gateway.frontends.pgwire.handshake import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi, SubjectApi
@@ -36,9 +34,9 @@ from gateway.query_service import QueryService
 from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.idempotency import StoredAnswers
 from gateway.stages.services import Services
-from gateway.state.anchor_check import require_not_behind
+from gateway.state.anchor import require_not_behind
 from gateway.telemetry.metrics import Metrics
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 from gateway.trail.search import RecordFilter, latest_records
 from gateway.trail.verify import Verdict
 from gateway.twin import Twin, start_twin

@@ -5,7 +5,7 @@ or an SQLSTATE by tables. An `OperatorError` is for the person who runs the gate
 state. The gateway's own bugs are `InternalError`: an opaque id for the client, the details in the log.
 """
 
-from gateway.computation import Computation
+from gateway.cancellation import Computation
 from gateway.error_codes import HTTP, REASON, SQLSTATE, TITLE, Code
 from gateway.error_reasons import Reason
 

@@ -1,4 +1,4 @@
-"""Run migrations on the connection that `gateway.state.migrate` hands over; there is no other way in."""
+"""Run migrations on the connection that `gateway.state.schema` hands over; there is no other way in."""
 
 from alembic import context
 

@@ -10,8 +10,7 @@ from gateway.stages.charge import Note, charge_query, note_nothing
 from gateway.stages.record import QueryRecord
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
-from gateway.trail.record import AskedQuestion, QuestionRecord
+from gateway.trail.record import AskedQuestion, QuestionRecord, Trail
 
 
 def charge_question(  # noqa: PLR0917 - a charge and everything it is written with

@@ -8,11 +8,11 @@ import pytest
 
 from gateway.admin.key_actions import create_key, login_failure_recorder, revoke_key
 from gateway.auth.authenticator import KeyAuthenticator
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.auth.login_throttle import FailureLimits, LoginThrottle
 from gateway.events import Event
 from gateway.state.open import State
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 from gateway.trail.search import all_records
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

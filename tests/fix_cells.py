@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, text
 
 from gateway.budget.charge import CachedMeasurement, ChargeRequest, Idempotency, Receipt
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 from gateway.units import Epsilon
 
 A, B, C = "d1:north", "d1:south", "d1:"

@@ -30,7 +30,7 @@ from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key, login_failure_recorder, revoke_key
 from gateway.admin.restore import RestoreResult, restore
 from gateway.app import gateway_api
-from gateway.auth.issue import KeyOrder, LoginFailed
+from gateway.auth.key_store import KeyOrder, LoginFailed
 from gateway.auth.keys import ApiKey
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, RateLimit
 from gateway.budget.charge import ChargedMeasurement, ChargeRequest, Idempotency
@@ -43,12 +43,10 @@ from gateway.stages.suspension import EVERYWHERE, SourceStop, count, resume
 from gateway.state.anchor import AnchorContent
 from gateway.state.backup import write_backup
 from gateway.state.journal import Journal
-from gateway.state.logins import OWNER, StateUrls
-from gateway.state.open import State, open_state
+from gateway.state.open import OWNER, State, StateUrls, open_state
 from gateway.telemetry.metrics import Metrics, log_and_count
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import AskedQuestion, QuestionRecord, RecordKind
+from gateway.trail.record import AskedQuestion, QuestionRecord, RecordKind, Trail
 from gateway.trail.search import all_records
 from gateway.trail.verify import Verdict, verify
 from gateway.units import Delta, Epsilon

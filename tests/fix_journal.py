@@ -12,10 +12,9 @@ from gateway.events import Committed, Event
 from gateway.state.anchor import Anchor
 from gateway.state.connections import engine_for
 from gateway.state.journal import Journal
-from gateway.state.logins import StateUrls
-from gateway.trail.append import Trail
+from gateway.state.open import StateUrls
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 Heard = list[Event]
 

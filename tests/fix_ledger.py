@@ -28,8 +28,7 @@ from gateway.errors import BudgetExhausted, Refusal
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.open import State
-from gateway.trail.append import Trail
-from gateway.trail.record import AskedQuestion
+from gateway.trail.record import AskedQuestion, Trail
 from gateway.units import Delta, Epsilon
 
 CLINIC = "dataset:clinic"

@@ -6,11 +6,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.load import LoadedPolicies, read_policies
-from gateway.policy.files.parse import read_policy, sort_problems
+from gateway.policy.files.load import LoadedPolicies, read_policies, read_policy, sort_problems
 from gateway.policy.policy import Policy
-from gateway.policy.problems import Complaints, PolicyError
 from gateway.policy.subjects import Subject, subjects_from
+from gateway.policy.validate import Complaints, PolicyError
 from gateway.policy.yaml import parse_yaml
 
 CASES = Path(__file__).parent / "cases" / "policy"

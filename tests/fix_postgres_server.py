@@ -18,7 +18,7 @@ import pytest
 
 from gateway.postgres_server import Lease
 from gateway.postgres_server.directories import Home, ServerDirectory
-from gateway.postgres_server.locks import is_free
+from gateway.postgres_server.files import is_free
 
 _GATEWAY = """
 import json, sys

@@ -11,14 +11,22 @@ import psycopg
 import pytest
 from psycopg import sql
 from pydantic import SecretStr
+from scratch import PASSABLE
 from sqlalchemy import URL
 
 from gateway.config import Settings
 from gateway.postgres_server import Lease, open_server
-from gateway.state.logins import APPLICATION, OWNER, StateUrls, embedded_urls
-from gateway.state.open import State, open_state, upgrade_state
-from gateway.trail.append import Trail
+from gateway.state.open import (
+    APPLICATION,
+    OWNER,
+    State,
+    StateUrls,
+    embedded_urls,
+    open_state,
+    upgrade_state,
+)
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 
 AUDIT_SECRET = b"the audit key of the tests, 32 b"
 
@@ -103,6 +111,7 @@ def do_without_fsync(lease: Lease) -> None:
 @pytest.fixture(scope="session")
 def state_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StateServer]:
     home = tmp_path_factory.mktemp("state-server")
+    home.chmod(PASSABLE)
     with scratch_server(home) as lease:
         do_without_fsync(lease)
         urls = embedded_urls(lease, home)

@@ -19,8 +19,8 @@ from gateway.twin import (
     VisibleTables,
     open_twin,
 )
-from gateway.twin.admin_connection import admin_connection
-from gateway.twin.lifetime import Life
+from gateway.twin.server import admin_connection
+from gateway.twin.supervisor import Life
 
 PATIENTS = VisibleTable(
     "patients",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.computation import Computation, SourceEnd
+from gateway.cancellation import Computation, SourceEnd
 from gateway.error_codes import Code
 from gateway.errors import SourceStopped
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from sensitivity.analyses import analysed, dataset, keys_of, plan_of, whole
 
 from gateway.catalog.domains import Values
-from gateway.functions.range import NOTHING, Bounds, bounds
+from gateway.functions.range_arithmetic import NOTHING, Bounds, bounds
 from gateway.lru_cache import LruCache
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.ranges.relations import inner_columns
 from gateway.sensitivity.analysis import EnumeratedGroups
-from gateway.sensitivity.group_keys import _enumerated, enumerate_groups
+from gateway.sensitivity.grouping_sets import _enumerated, enumerate_groups
 
 
 class Square:

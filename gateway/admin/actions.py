@@ -8,8 +8,7 @@ from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet, s
 from gateway.release_cache.event_log import refresh
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 
 def grant(

@@ -1,14 +1,21 @@
-"""Policy check against the sources, as far as they can be reached, and completion from their catalogs.
+"""Policies compared with their sources, and put in force after a change, a signal or a request.
 
-No value of any table is read: the sources' catalogs are enough.
+Sources are compared as far as they can be reached, and policies completed from their catalogs. No value of any
+table is read. A reload writes its events and trail records here.
 """
 
+import os
 import re
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Final
+from pathlib import Path
+from types import FrameType, MappingProxyType
+from typing import Any, Final
 
+from gateway.admin.open_accounts import open_policies, record_rejection
 from gateway.engines.catalog.describe import describe_source
 from gateway.engines.catalog.proofs import (
     Proof,
@@ -21,11 +28,16 @@ from gateway.engines.catalog.proofs import (
     without_columns,
 )
 from gateway.engines.connections import open_source
-from gateway.errors import Code, OperatorError
-from gateway.policy.files.load import PolicyReading
+from gateway.errors import Code, GatewayError, OperatorError
+from gateway.events import Emit, PoliciesLoaded, PoliciesRejected, PolicyWarning
+from gateway.frontends.rest.gateway_api import PolicyApi
+from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_policies
+from gateway.policy.in_force import Cause, CurrentPolicies, FileWatch
 from gateway.policy.model import COLUMN_NAME
 from gateway.policy.policy import Policy
-from gateway.policy.problems import Complaints, Path, PolicyError
+from gateway.policy.validate import Complaints, FieldPath, PolicyError
+from gateway.state.journal import Journal
+from gateway.trail.record import Trail, utc_now
 
 _NAME: Final = re.compile(COLUMN_NAME)
 
@@ -116,7 +128,7 @@ def _nameable(name: str) -> bool:
 
 
 def _placed(misfit: SchemaMismatch, places: Complaints) -> PolicyError:
-    path: Path = ("tables", misfit.table)
+    path: FieldPath = ("tables", misfit.table)
     if misfit.column is not None:
         path = (*path, "columns", misfit.column)
     return PolicyError(places.place(path, at_key=True), misfit.message, misfit.hint)
@@ -161,3 +173,87 @@ def check_json(checked: PolicyCheck) -> dict[str, object]:
 
 def _all(problems: Sequence[OperatorError]) -> list[dict[str, object]]:
     return [problem_json(problem) for problem in problems]
+
+
+_GATEWAY: Final = "gateway"
+_MOST_WARNINGS: Final = 20
+
+
+def current_policies(
+    journal: Journal,
+    trail: Trail,
+    directory: Path,
+    emit: Emit,
+    environment: Mapping[str, str] = os.environ,
+) -> CurrentPolicies:
+    """The policies of `directory`, not opened yet; opening completes them from their sources."""
+
+    def read() -> PolicyReading:
+        return complete_from_sources(read_policies(directory, environment))
+
+    def accept(loaded: LoadedPolicies, before: LoadedPolicies | None, cause: Cause) -> None:
+        open_policies(journal, trail, loaded, before=before, cause=cause, now=utc_now())
+        emit(PoliciesLoaded(loaded.digest, len(loaded.policies), len(loaded.warnings)))
+        for warning in loaded.warnings[:_MOST_WARNINGS]:
+            emit(PolicyWarning(warning.detail))
+
+    def reject(
+        problems: tuple[OperatorError, ...], in_force: LoadedPolicies | None, cause: Cause
+    ) -> None:
+        emit(PoliciesRejected(problems[0].detail, len(problems)))
+        record_rejection(journal, trail, problems, in_force, cause)
+
+    return CurrentPolicies(read, accept, reject)
+
+
+@contextmanager
+def reload_on_change(policies: CurrentPolicies, directory: Path) -> Iterator[None]:
+    """Reload when the files change and, on the main thread of a process, on SIGHUP."""
+    watch = FileWatch(
+        directory,
+        changed=lambda: _reload(policies, "the files changed"),
+        asked=lambda: _reload(policies, "SIGHUP"),
+    )
+
+    def hang_up(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        watch.ask()
+
+    on_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGHUP, hang_up) if on_main else None
+    watch.start()
+    try:
+        yield
+    finally:
+        if on_main:
+            signal.signal(signal.SIGHUP, before or signal.SIG_DFL)
+        watch.stop()
+
+
+def policy_api(policies: CurrentPolicies) -> PolicyApi:
+    """The policy functions for administrators' endpoints."""
+
+    def check() -> Mapping[str, Any]:
+        return check_json(check_sources(policies.check()))
+
+    def reload(subject: str) -> Mapping[str, Any]:
+        result = policies.reload(Cause(subject, "an administrator asked"))
+        return {
+            "valid": not result.problems,
+            "changed": result.changed,
+            "hash": result.in_force.digest,
+            "datasets": sorted(result.in_force.policies),
+            "problems": [problem_json(problem) for problem in result.problems],
+            "warnings": [problem_json(warning) for warning in result.in_force.warnings],
+        }
+
+    return PolicyApi(check, reload)
+
+
+def _reload(policies: CurrentPolicies, because: str) -> bool:
+    """True if the files were dealt with; an unreachable state is tried again at the next check."""
+    try:
+        policies.reload(Cause(_GATEWAY, because))
+    except GatewayError:
+        return False
+    return True

@@ -18,10 +18,8 @@ from gateway.admin.explain_cost import (
     forecast_json,
     forecast_lines,
 )
-from gateway.binding.bound import Cut
-from gateway.binding.print import explain_bound
-from gateway.datasets.bind_question import Borrow, BoundQuestion, Question, bind_question, rules_for
-from gateway.datasets.view import Views
+from gateway.binding.bound import Cut, explain_bound
+from gateway.datasets.view import Borrow, BoundQuestion, Question, Views, bind_question, rules_for
 from gateway.errors import Code, GatewayError, OperatorError, Refusal
 from gateway.overlap.auditor import History, NewQuery, audit
 from gateway.overlap.description import region_lines, unread_lines

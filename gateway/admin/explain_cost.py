@@ -11,10 +11,9 @@ from typing import Any
 
 from gateway.admin.open_accounts import accounts_of, ledger_of, limits_of
 from gateway.binding.bound import Cut, Empty, Fetch, PassThrough
-from gateway.budget.account import HALF, Currency, Limits, cost_on_path
-from gateway.budget.account_names import analyst_account
+from gateway.budget.account import HALF, Currency, Limits, analyst_account, cost_on_path
 from gateway.budget.group_privacy import GroupGuarantee, group_guarantees
-from gateway.datasets.bind_question import BoundQuestion, Question
+from gateway.datasets.view import BoundQuestion, Question
 from gateway.noise.allocation import ReleaseNoise
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy

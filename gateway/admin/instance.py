@@ -12,21 +12,19 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 
 from gateway.admin.key_actions import login_failure_recorder
-from gateway.auth.anchor_facts import load_revocation_facts
+from gateway.auth.key_store import load_revocation_facts
 from gateway.auth.login_throttle import LoginThrottle
-from gateway.budget.anchor_facts import load_budget_facts, require_not_less
+from gateway.budget.entries import load_budget_facts, require_not_less
 from gateway.config import Settings, prepare_home
 from gateway.errors import Code, OperatorError
 from gateway.events import AnchorBegun, Emit, StateOpened, ignore_event
 from gateway.frontends.workers import Workers
-from gateway.state.anchor import GENESIS, Anchor, AnchorContent
-from gateway.state.anchor_check import last_position
+from gateway.state.anchor import GENESIS, Anchor, AnchorContent, last_position
 from gateway.state.connections import ConnectionLines
 from gateway.state.journal import Journal
 from gateway.state.open import open_state
-from gateway.trail.append import Trail
-from gateway.trail.audit_key import load_audit_key
-from gateway.trail.chain import ChainKey
+from gateway.trail.chain import ChainKey, load_audit_key
+from gateway.trail.record import Trail
 from gateway.trail.restorations import load_restoration_fact
 from gateway.trail.verify import Verdict, fits_head, verify
 

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from gateway.auth import issue
-from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
+from gateway.auth import key_store
+from gateway.auth.key_store import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 
 def create_key(
@@ -17,7 +16,7 @@ def create_key(
     """Create a key; `order.key.reveal()` may be shown once, after this returns."""
 
     def step(draft: Draft) -> KeyCreated:
-        created = issue.create(draft, order, known)
+        created = key_store.create(draft, order, known)
         expires = created.expires_at.isoformat() if created.expires_at else None
         about = {
             "key": created.key_id,
@@ -38,7 +37,7 @@ def revoke_key(
     """Revoke a key for ever."""
 
     def step(draft: Draft) -> KeyRevoked:
-        revoked = issue.revoke(draft, key_id, actor=actor, at=now)
+        revoked = key_store.revoke(draft, key_id, actor=actor, at=now)
         record_revocation(draft, trail, revoked)
         return revoked
 

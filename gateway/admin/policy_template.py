@@ -18,7 +18,7 @@ from gateway.engines.catalog.describe import (
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.model import COLUMN_NAME
-from gateway.policy.source_url import SourceUrl
+from gateway.policy.policy import SourceUrl
 
 _NAME: Final = re.compile(COLUMN_NAME)
 _EXAMPLES: Final = {

@@ -18,24 +18,29 @@ from sqlalchemy import Connection, Engine
 
 from gateway.admin.actions import record_acts, record_refresh
 from gateway.admin.key_actions import record_revocation
-from gateway.auth.anchor_facts import load_revocation_facts, revocations_of, revoke_again
-from gateway.auth.issue import KeyRevoked
-from gateway.budget.anchor_facts import load_budget_facts
+from gateway.auth.key_store import KeyRevoked, load_revocation_facts, revocations_of, revoke_again
 from gateway.budget.charge import Withdrawal
+from gateway.budget.entries import load_budget_facts
 from gateway.budget.limits import Act
 from gateway.budget.restore_gap import charge_gap
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.release_cache.event_log import load_epoch_facts, refresh_again
 from gateway.stages.record import withdrawal_lines
-from gateway.state.anchor import Anchor, AnchorContent, Fact
-from gateway.state.anchor_check import hold_state_alone, is_behind, last_position
+from gateway.state.anchor import (
+    Anchor,
+    AnchorContent,
+    Fact,
+    hold_state_alone,
+    is_behind,
+    last_position,
+)
 from gateway.state.backup import Backup, open_backup, replace_state
 from gateway.state.connections import engine_for
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.state.logins import StateUrls
 from gateway.state.open import (
+    StateUrls,
     open_anchor,
     reach_state,
     translate_anchor_errors,
@@ -43,9 +48,8 @@ from gateway.state.open import (
     upgrade_state,
 )
 from gateway.state.schema import require_head
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 from gateway.trail.restorations import charges_since_parting, load_restoration_fact
 from gateway.trail.verify import verify
 

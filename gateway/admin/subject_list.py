@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from gateway.budget.account_names import ledger_name
+from gateway.budget.account import ledger_name
 from gateway.budget.balances import find_account
 from gateway.errors import Code, OperatorError
 from gateway.policy.subjects import Subject
 from gateway.stages.suspension import EVERYWHERE, load_all, resume, suspend
 from gateway.state.journal import Journal
-from gateway.trail.append import Clock, Trail
+from gateway.trail.record import Clock, Trail
 
 
 @dataclass(frozen=True)

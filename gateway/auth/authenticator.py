@@ -16,10 +16,9 @@ from typing import Generic, Protocol, TypeVar
 
 from sqlalchemy import Engine
 
-from gateway.auth.issue import Claim
+from gateway.auth.key_store import Claim, KnownKey, read_key, record_key_use, translate_state_errors
 from gateway.auth.keys import ApiKey, parse_key
 from gateway.auth.login_throttle import LoginThrottle
-from gateway.auth.lookup import KnownKey, read_key, record_key_use, translate_state_errors
 from gateway.events import Emit, ignore_event
 
 Who = TypeVar("Who")

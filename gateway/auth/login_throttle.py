@@ -25,7 +25,7 @@ from enum import Enum
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
-from gateway.auth.issue import Claim, LoginFailed, RecordFailure
+from gateway.auth.key_store import Claim, LoginFailed, RecordFailure
 from gateway.errors import BackendUnavailable, Code, LimitExceeded, Refusal, Unauthenticated
 from gateway.events import Emit, LoginRefused, ignore_event
 from gateway.lru_cache import LruCache

@@ -9,14 +9,13 @@ from typing import Final, Protocol
 
 from sqlglot import exp
 
-from gateway.binding.text.identifiers import name_of_function
+from gateway.binding.text.dialect import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
-from gateway.functions.signature import mean_type, sum_type
+from gateway.functions.function import mean_type, sum_type
 from gateway.plan.aggregates import Measure
-from gateway.plan.fields import Tie
+from gateway.plan.fields import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, Tie, is_number, plain
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
-from gateway.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, is_number, plain
 
 _SPREAD: Final = frozenset(
     {"variance", "var_pop", "var_samp", "stddev", "stddev_pop", "stddev_samp"}

@@ -1,19 +1,35 @@
-"""SQL text to a bound statement: the way in, step by step.
+"""SQL text to a bound statement: the way in, step by step, and the cache of bound statements.
 
 limits → kind of statement → what PostgreSQL says of it → parse → shape → labels and cut → guards
+
+INVARIANT: what is remembered depends on the text, the parameters and the dataset alone, so a hit gives what
+binding would give. A dataset is recognized by the very object: another one, though equal, starts anew.
+INVARIANT: `is_empty_query` is true only where no row can come back: LIMIT 0, or a WHERE that is false without
+looking at a row, around everything else. Then all tables are empty relations on the twin, so even being wrong here
+would show nothing.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
+from typing import Final, TypeAlias
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from gateway.binding.bound import Bound, Cut, PassThrough, Release, ResultColumn, Sql, TracedSql
+from gateway.binding.binder import Environment, ProtectedRows, unit_rows_refusal
+from gateway.binding.bound import (
+    Bound,
+    Cut,
+    CutBuilder,
+    PassThrough,
+    Release,
+    ResultColumn,
+    Sql,
+    TracedSql,
+)
 from gateway.binding.catalog_queries import as_catalog_query, is_catalog_query, strip_database_name
-from gateway.binding.ctes import Environment
-from gateway.binding.cut import CutBuilder
 from gateway.binding.describe import (
     Describe,
     describe_result,
@@ -21,16 +37,15 @@ from gateway.binding.describe import (
     has_same_traced_types,
     require_same_description,
 )
-from gateway.binding.empty_queries import is_empty_query
 from gateway.binding.extensions import postgresql_sql, replace_medians
 from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
 from gateway.binding.queries import QueryBinder
-from gateway.binding.relation import ProtectedRows, unit_rows_refusal
+from gateway.binding.select_list import has_aggregate
 from gateway.binding.staging import make_sql
 from gateway.binding.text.allowlist import check_shape
 from gateway.binding.text.classify import Statement, StatementKind, classify
 from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.limits import check_lexing, tokens_of
+from gateway.binding.text.lexer import check_lexing, tokens_of
 from gateway.binding.text.parameters import Given
 from gateway.binding.text.round_trip import (
     check_literals,
@@ -39,9 +54,78 @@ from gateway.binding.text.round_trip import (
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
-from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, LimitExceeded, Reason, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan
-from gateway.plan.uses import plan_tables, plan_uses
+from gateway.plan.rewrite import plan_tables, plan_uses
+
+_EQUAL: Final = (exp.EQ, exp.NEQ)
+
+
+def is_empty_query(tree: exp.Expression) -> bool:
+    """Whether the whole statement gives no row."""
+    node = tree
+    while isinstance(node, exp.Subquery):
+        if _limit_0(node):
+            return True
+        node = node.this
+    if _limit_0(node):
+        return True
+    if not isinstance(node, exp.Select):
+        return False
+    where = node.args.get("where")
+    if where is None or not _is_false(where.this):
+        return False
+    one_row = node.args.get("group") is None and (
+        node.args.get("having") is not None or any(has_aggregate(one) for one in node.expressions)
+    )
+    return not one_row and not _empty_set(node)
+
+
+def _empty_set(node: exp.Select) -> bool:
+    """Grouping sets may have an empty one, which gives a row for no rows."""
+    group = node.args.get("group")
+    if group is None:
+        return False
+    sets = (exp.GroupingSets, exp.Rollup, exp.Cube, exp.Tuple)
+    return any(isinstance(one, sets) for one in group.expressions)
+
+
+def _limit_0(node: exp.Expression) -> bool:
+    limit = node.args.get("limit")
+    if isinstance(limit, exp.Fetch):
+        count = limit.args.get("count")
+    else:
+        count = None if limit is None else limit.expression
+    return isinstance(count, exp.Literal) and not count.is_string and count.this == "0"
+
+
+def _is_false(node: exp.Expression) -> bool:
+    """Whether it is false for every row: one of the conditions is, and all of them must be true."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, exp.Paren):
+            stack.append(one.this)
+        elif isinstance(one, exp.And):
+            stack += [one.this, one.expression]
+        elif _is_false_alone(one):
+            return True
+    return False
+
+
+def _is_false_alone(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Boolean):
+        return not node.this
+    if not isinstance(node, _EQUAL):
+        return False
+    left, right = node.this, node.expression
+    if not isinstance(left, exp.Literal) or not isinstance(right, exp.Literal):
+        return False
+    if left.is_string or right.is_string or not (left.this.isdigit() and right.this.isdigit()):
+        return False
+    same = int(left.this) == int(right.this)
+    return same if isinstance(node, exp.NEQ) else not same
 
 
 def bind(
@@ -194,3 +278,50 @@ def _parted(tree: exp.Expression) -> Sql:
 def _names(tokens: list[Token]) -> list[str]:
     quiet = {TokenType.STRING, TokenType.NUMBER}
     return [token.text for token in tokens if token.token_type not in quiet]
+
+
+_MOST: Final = 1_000
+_OF_THE_MOMENT: Final = frozenset(
+    {Reason.LIMIT_EXCEEDED, Reason.TIMEOUT, Reason.BACKEND_UNAVAILABLE, Reason.INTERNAL}
+)
+_LONGEST: Final = 8_192  # longer texts are bound each time: memory is bounded by both
+
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool]
+
+
+class StatementCache:
+    """Binds, and remembers the last statements of one dataset."""
+
+    def __init__(self, dataset: Dataset, most: int = _MOST) -> None:
+        self._dataset = dataset
+        self._known: LruCache[_Key, Bound | Refusal] = LruCache(most)
+
+    def bind(
+        self,
+        sql: str,
+        parameters: Sequence[Given] = (),
+        describe: Describe | None = None,
+    ) -> Bound:
+        """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
+        key = (sql, tuple(parameters), describe is not None)
+        found = self._known.find(key)
+        if found is None:
+            found = self._fresh(sql, key[1], describe)
+            if len(sql) <= _LONGEST and not _passes_over(found):
+                self._known.put(key, found)
+        if isinstance(found, Refusal):
+            raise copy(found)  # its traceback would be shared, too
+        return found
+
+    def _fresh(
+        self, sql: str, parameters: tuple[Given, ...], describe: Describe | None
+    ) -> Bound | Refusal:
+        try:
+            return bind(sql, self._dataset, parameters=parameters, describe=describe)
+        except Refusal as refusal:
+            return refusal.with_traceback(None)
+
+
+def _passes_over(found: Bound | Refusal) -> bool:
+    """Whether it is a refusal of the moment: the twin was busy, slow or gone."""
+    return isinstance(found, Refusal) and found.reason in _OF_THE_MOMENT

@@ -1,22 +1,136 @@
-"""What the parts of the binder give each other: a FROM as a tree, the binder of queries, and the rows of a SELECT.
+"""What the parts of the binder give each other: a FROM as a tree, the binder of queries, the result of a query, and
+CTEs.
 
-`gateway.binding.queries.QueryBinder` is the one `Binder`; the parts below it know it by this protocol, since it needs them.
+`gateway.binding.queries.QueryBinder` is the one `Binder`; the parts below it know it by this protocol, since it
+needs them.
+
+A bound query is rows of persons as a plan, or anything free as SQL for the twin. Rows of persons at the root, as
+tools ask for them to show what a table holds, are refused.
+
+A CTE is bound when it is first used, where it was defined: one that no query uses costs nothing.
 """
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeAlias
 
 from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
 
-from gateway.binding.ctes import CteDefinition, Environment
-from gateway.binding.cut import CutBuilder
+from gateway.binding.bound import CutBuilder
 from gateway.binding.expressions import ScalarBinder
-from gateway.binding.relation import Relation
 from gateway.binding.scope import FromRelation, Scope, Visible
+from gateway.binding.text.dialect import fold_name, quote_name
 from gateway.catalog.tables import Table
-from gateway.plan.node import Node
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Project, Scan
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedRows:
+    """Rows of persons. `names` go with the plan's fields, one by one."""
+
+    plan: Node
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FreeRelation:
+    """Public or released: `query` is what remains of it for the twin.
+
+    `types` are those that are known; `claims` are sets of places of columns on which no two rows agree, as the text
+    reads. They prove nothing: see `gateway.plan.node.Claims`.
+    """
+
+    query: exp.Expression
+    names: tuple[str, ...]
+    types: tuple[ColumnType | None, ...]
+    complete: bool = True
+    claims: frozenset[frozenset[int]] = frozenset()
+
+
+Relation: TypeAlias = ProtectedRows | FreeRelation
+
+
+_PLAIN: Final = re.compile("[a-z_][a-z0-9_]*")
+_WORDS: Final = frozenset(
+    {word.lower() for words in Postgres.tokenizer_class.KEYWORDS for word in words.split()}
+    | {"analyse", "analyze", "user"}
+)
+
+
+def unit_rows_refusal(plan: Node) -> NotAggregate:
+    """The refusal, with an aggregate that is answered: one over a table that the statement names."""
+    tables = [one.table.name for one in walk_nodes(plan) if isinstance(one, Scan)]
+    example = f"FROM {_written(tables[0])}" if tables else "…"
+    return NotAggregate(
+        Code.PERSON_ROWS,
+        "the query would return one row for each protected row",
+        f"use an aggregate, such as SELECT COUNT(*) {example}",
+    )
+
+
+def _written(table: str) -> str:
+    """The table's name as SQL has it."""
+    return ".".join(
+        part if _PLAIN.fullmatch(part) and part not in _WORDS else quote_name(part)
+        for part in table.split(".")
+    )
+
+
+@dataclass(slots=True)
+class CteDefinition:
+    """A CTE. `around` is what it sees: the ones before it, and not itself."""
+
+    name: str
+    node: exp.CTE
+    around: "Environment"
+    recursive: bool
+    bound: Relation | None = None
+
+
+@dataclass(slots=True)
+class Environment:
+    """The CTEs that can be seen from a query."""
+
+    defined: dict[str, CteDefinition] = field(default_factory=dict)
+    recursive: bool = False
+
+    def find(self, name: str) -> CteDefinition | None:
+        return self.defined.get(name)
+
+    def inside(self, with_: exp.With | None) -> "Environment":
+        """What the query below this WITH sees."""
+        if with_ is None:
+            return self
+        recursive = bool(with_.args.get("recursive"))
+        inner = Environment(dict(self.defined), recursive=recursive or self.recursive)
+        own: set[str] = set()
+        for node in with_.expressions:
+            name = fold_name(node.args["alias"].this)
+            if name in own:
+                raise SyntaxRefused(
+                    Code.NAME_AMBIGUOUS, f"WITH query name `{name[:63]}` is used more than once"
+                )
+            if name in self.defined:
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED,
+                    f"the CTE `{name[:63]}` hides another CTE of the same name",
+                    "give each CTE its own name",
+                )
+            own.add(name)
+            before = Environment(dict(inner.defined), recursive=inner.recursive)
+            inner.defined[name] = CteDefinition(name, node, before, recursive)
+        return inner
+
+    def free(self) -> Iterator[CteDefinition]:
+        """The CTEs that are SQL for the twin, in the order they were defined."""
+        for one in self.defined.values():
+            if isinstance(one.bound, FreeRelation):
+                yield one
 
 
 @dataclass(slots=True)

@@ -1,4 +1,13 @@
-"""Function calls over rows: names and arguments checked against the allow-list."""
+"""Function calls and lists over protected rows, and what is refused in expressions: casts, patterns of LIKE, other
+nodes.
+
+A list has several spellings: `IN (…)`, `= ANY (ARRAY[…])`, `= ANY ('{…}')`, `<> ALL (…)`, `IN (VALUES …)`.
+
+PostgreSQL raises where a pattern ends in its escape sign, but only when a text reaches that end: such a pattern is
+refused here, and so is one that no engine can match in time that is linear in the text.
+
+INVARIANT: a list means what PostgreSQL means by it: an element has the type that it has there, or none.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,10 +18,10 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.aggregates import AGGREGATES
-from gateway.binding.text.identifiers import name_of_function
-from gateway.catalog.types import Family
-from gateway.errors import Code, SyntaxRefused, UnsupportedSql
-from gateway.functions.signature import check_arguments
+from gateway.binding.text.dialect import name_of_function
+from gateway.catalog.types import ColumnType, Family
+from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.functions.function import check_arguments
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import (
     AGED,
@@ -24,8 +33,9 @@ from gateway.functions.times import (
     call_date_trunc,
     call_extract,
 )
+from gateway.plan.fields import DATE, DOUBLE, TIMES, TIMESTAMP, is_number
+from gateway.plan.like_pattern import ESCAPE, LONGEST_BLANKED, read_pattern, with_escape
 from gateway.plan.scalars import Call, Cast, Moment, Scalar
-from gateway.plan.types import DATE, DOUBLE, TIMES, TIMESTAMP, is_number
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _SPELLINGS: Final = MappingProxyType(
@@ -184,3 +194,168 @@ def require_text(scalar: Scalar) -> Scalar:
             Code.TYPE_MISMATCH, f"a text is expected, not {scalar.type}", "cast the value to text"
         )
     return scalar
+
+
+_ELEMENT: Final = re.compile(
+    r'\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s{}",\\]+(?: +[^\s{}",\\]+)*))\s*', re.DOTALL
+)
+_TEXT: Final = exp.DataType.Type.TEXT
+
+
+def as_list(node: exp.Expression) -> exp.Expression:
+    """The node, as an IN with its values one by one where it is such a list."""
+    if isinstance(node, exp.In):
+        return _of_values(node)
+    if not isinstance(node, (exp.EQ, exp.NEQ)):
+        return node
+    what, every = _quantified(node.expression)
+    elements = None
+    if what is not None and every is isinstance(node, exp.NEQ):
+        elements = _elements(what)
+    if elements is None:
+        return node
+    if not elements:
+        return exp.Boolean(this=every)
+    found = exp.In(this=node.this.copy(), expressions=elements)
+    return exp.Not(this=found) if every else found
+
+
+def _of_values(node: exp.In) -> exp.In:
+    """Rows of one value each, as the values."""
+    inner = node.expressions[0] if len(node.expressions) == 1 else None
+    if not isinstance(inner, exp.Values):
+        return node
+    rows = [one.expressions if isinstance(one, exp.Tuple) else [one] for one in inner.expressions]
+    if any(len(row) != 1 for row in rows):
+        return node
+    return exp.In(this=node.this.copy(), expressions=_typed([row[0] for row in rows]))
+
+
+def _quantified(node: exp.Expression) -> tuple[exp.Expression | None, bool]:
+    """The array of ANY, SOME or ALL, and whether it is ALL."""
+    if isinstance(node, (exp.Any, exp.All)):
+        return _bare(node.this), isinstance(node, exp.All)
+    if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
+        name = name_of_function(node)
+        if name in {"any", "some", "all"}:
+            return _bare(node.expressions[0]), name == "all"
+    return None, False
+
+
+def _elements(node: exp.Expression) -> list[exp.Expression] | None:
+    if isinstance(node, exp.Array):
+        return _typed(node.expressions)
+    text = constants.untyped_text(node)
+    if text is not None:
+        return _read_array(text)
+    if isinstance(node, exp.Cast) and node.args["to"].this == exp.DataType.Type.ARRAY:
+        [to] = node.args["to"].expressions or [exp.DataType(this=exp.DataType.Type.ARRAY)]
+        inner = _bare(node.this)
+        text = constants.untyped_text(inner)
+        elements = inner.expressions if isinstance(inner, exp.Array) else None
+        if text is not None:
+            elements = _read_array(text)
+        elif isinstance(inner, exp.Cast):  # an array that is a parameter, cast again
+            elements = _elements(inner)
+        if elements is not None and to.this != exp.DataType.Type.ARRAY:
+            return [exp.Cast(this=one.copy(), to=to.copy()) for one in elements]
+    return None
+
+
+def _typed(elements: Sequence[exp.Expression]) -> list[exp.Expression]:
+    """Strings by themselves are texts there, whatever they are compared with."""
+    if not all(constants.is_untyped(one) for one in elements):
+        return [one.copy() for one in elements]
+    return [exp.Cast(this=one.copy(), to=exp.DataType(this=_TEXT)) for one in elements]
+
+
+def _read_array(text: str) -> list[exp.Expression]:
+    """The elements of an array as it is written in a string."""
+    inside = text.strip()
+    if not (inside.startswith("{") and inside.endswith("}")):
+        raise _unreadable()
+    inside = inside[1:-1]
+    elements: list[exp.Expression] = []
+    place = 0
+    while inside.strip():
+        found = _ELEMENT.match(inside, place)
+        if found is None:
+            raise _unreadable()
+        elements.append(_element(found))
+        place = found.end()
+        if place == len(inside):
+            break
+        if inside[place] != ",":
+            raise _unreadable()
+        place += 1
+    return elements
+
+
+def _element(found: re.Match[str]) -> exp.Expression:
+    bare, in_quotes = found["bare"], found["quoted"]
+    if bare is not None:
+        return exp.Null() if bare.lower() == "null" else exp.Literal.string(bare)
+    return exp.Literal.string(re.sub(r"\\(.)", r"\1", in_quotes, flags=re.DOTALL))
+
+
+def _bare(node: exp.Expression) -> exp.Expression:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _unreadable() -> UnsupportedSql:
+    return UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED, "this spelling of an array is not supported", "write ARRAY[…]"
+    )
+
+
+def like_pattern(node: exp.Expression) -> tuple[exp.Expression, str]:
+    """The LIKE itself, without ESCAPE around it, and its pattern."""
+    escape: str | None = ESCAPE
+    if isinstance(node, exp.Escape):
+        escape, node = constants.string(node.expression), node.this
+    written = constants.string(node.expression)
+    pattern = None if written is None or escape is None else with_escape(written, escape)
+    if pattern is None:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a LIKE pattern must be a string constant")
+    if not read_pattern(pattern).is_bounded:
+        raise UnsupportedSql(
+            Code.PATTERN_UNBOUNDED,
+            f"the pattern `{pattern[:80]}` could take too long to match",
+            f"between two `%` write plain characters, or one piece of at most {LONGEST_BLANKED} with `_` in it",
+        )
+    return node, pattern
+
+
+def check_cast(of: ColumnType, to: ColumnType) -> None:
+    """Refuse a cast that engines do not agree on, or that may raise for a row."""
+    number, text = is_number(of), of.family is Family.TEXT
+    fine = (
+        (number and (is_number(to) or to.family is Family.TEXT))
+        or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
+        or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
+        or ({of, to} <= {DATE, TIMESTAMP})
+        or (of == DATE and to.family is Family.TEXT)
+    )
+    if not fine:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to} is not supported")
+
+
+def unsupported_expression(node: exp.Expression) -> Exception:
+    """The refusal of an expression that the binder does not know."""
+    if isinstance(node, (exp.Dot, exp.Star, exp.Tuple)):
+        return NotAggregate(
+            Code.PERSON_AS_VALUE,
+            "a whole row cannot be used as a value",
+            "name its columns one by one",
+        )
+    if isinstance(node, exp.Window):
+        return UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "window functions are not allowed in this place"
+        )
+    return UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        f"`{type(node).__name__.lower()}` is not supported over protected rows",
+        "apply it to the result of the aggregate",
+    )

@@ -16,8 +16,7 @@ from gateway.binding.extensions import ENDS, OURS
 from gateway.binding.text.allowlist import has_side_effects
 from gateway.binding.text.classify import Statement, StatementKind
 from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
-from gateway.catalog.tables import Dataset
+from gateway.catalog.tables import OWN_TABLES, SCHEMA, Dataset
 from gateway.errors import Code, SyntaxRefused
 
 NAMED: Final = frozenset(

@@ -12,8 +12,8 @@ from sqlglot import exp
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, read_number, read_value
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import BIGINT, BOOLEAN, DATE, INTEGER, NUMERIC, TEXT, TIMESTAMP
 from gateway.plan.scalars import Literal
-from gateway.plan.types import BIGINT, BOOLEAN, DATE, INTEGER, NUMERIC, TEXT, TIMESTAMP
 
 
 class Span(NamedTuple):

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Sql, Stage
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Reason, Refusal, UnsupportedSql
-from gateway.plan.types import BIGINT, DOUBLE
+from gateway.plan.fields import BIGINT, DOUBLE
 
 _ABOUT_THE_TEXT: Final = frozenset(
     {Reason.SYNTAX_ERROR, Reason.NOT_PERMITTED, Reason.UNSUPPORTED_SQL}

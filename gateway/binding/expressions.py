@@ -10,19 +10,25 @@ from typing import Final, Protocol
 from sqlglot import exp
 
 from gateway.binding import constants
-from gateway.binding.arrays import as_list
-from gateway.binding.calls import bind_call, bind_extract, make_call, require_number, require_text
+from gateway.binding.calls import (
+    as_list,
+    bind_call,
+    bind_extract,
+    check_cast,
+    like_pattern,
+    make_call,
+    require_number,
+    require_text,
+    unsupported_expression,
+)
 from gateway.binding.constants import Span
-from gateway.binding.expression_checks import check_cast, like_pattern, unsupported_expression
 from gateway.binding.scope import Visible, column_text
-from gateway.binding.text.dialect import check_brackets
-from gateway.binding.text.identifiers import name_of_function
+from gateway.binding.text.dialect import check_brackets, name_of_function
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
-from gateway.functions.signature import operator_type
-from gateway.plan.fields import Tie
+from gateway.functions.function import operator_type
+from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, Tie, common_type, is_number, plain
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
-from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common_type, is_number, plain
 
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",

@@ -20,8 +20,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold_name, identifier, name_of_function, result_name
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.dialect import fold_name, identifier, name_of_function, result_name
+from gateway.binding.text.lexer import tokens_of
 from gateway.errors import Code, SyntaxRefused
 
 ENDS: Final = {"dp_interval_low": "l", "dp_interval_high": "h"}

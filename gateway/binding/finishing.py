@@ -11,24 +11,19 @@ from functools import reduce
 from sqlglot import exp
 
 from gateway.binding.aggregates import Measures, is_aggregate, split_array_aggregate
-from gateway.binding.binder import SelectRows
+from gateway.binding.binder import FreeRelation, SelectRows
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import find_output, has_end, is_end
-from gateway.binding.format_keys import add_zone, is_zoned, unwrap_zone
 from gateway.binding.free_select import may_return_rows
 from gateway.binding.joins import ungrouped_column_refusal
-from gateway.binding.relation import FreeRelation
-from gateway.binding.same_expression import chain_parts, expression_key, kind_of
-from gateway.binding.scope import Visible
-from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold_name, identifier, name_of_function
+from gateway.binding.scope import Visible, chain_parts, expression_key, kind_of
+from gateway.binding.select_list import Item, add_zone, is_zoned, unwrap_zone
+from gateway.binding.text.dialect import fold_name, identifier, name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
-from gateway.plan.aggregates import Measure
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.fields import DOUBLE, Field
 from gateway.plan.scalars import Scalar
-from gateway.plan.types import DOUBLE
 
 _MOST_MARKS = 32  # PostgreSQL takes fewer: the bits of an integer
 _HERE = "\0"  # the release's name is known when its plan is; no text has such a character

@@ -10,24 +10,21 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from gateway.binding.aggregates import AGGREGATES, Measures, is_aggregate
-from gateway.binding.binder import Binder, Leaf, Tree, tree_leaves
+from gateway.binding.binder import Binder, Environment, FreeRelation, Leaf, Tree, tree_leaves
 from gateway.binding.constants import column_type
-from gateway.binding.ctes import Environment
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import ENDS, is_end
 from gateway.binding.joins import unit_value_refusal
 from gateway.binding.provenance.unions import using_columns
-from gateway.binding.relation import FreeRelation
 from gateway.binding.scope import FromRelation, Scope, Visible, column_text
 from gateway.binding.sources import replace_table
-from gateway.binding.text.identifiers import fold_name, name_of_function, result_name
+from gateway.binding.text.dialect import fold_name, name_of_function, result_name
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.functions.table import CALLED
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, DOUBLE, Field, common_type, plain
 from gateway.plan.scalars import Scalar, StagedValue
-from gateway.plan.types import BOOLEAN, DOUBLE, common_type, plain
 
 _WHOLE = re.compile(r"[0-9]{1,1000}")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.text.identifiers import identifier, name_of_function, result_name
+from gateway.binding.text.dialect import identifier, name_of_function, result_name
 
 Guard: TypeAlias = Callable[[exp.Expression], exp.Expression]
 

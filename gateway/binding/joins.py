@@ -7,19 +7,17 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.binder import JoinTree, Leaf, Tree, tree_leaves
+from gateway.binding.binder import JoinTree, Leaf, ProtectedRows, Tree, tree_leaves
 from gateway.binding.expressions import ScalarBinder, compare
-from gateway.binding.relation import ProtectedRows
 from gateway.binding.scope import Scope, Visible, require_distinct_aliases, unknown_column_refusal
 from gateway.binding.staging import StageBinder
-from gateway.binding.text.identifiers import fold_name
+from gateway.binding.text.dialect import fold_name
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.joins import Join
 from gateway.plan.node import Node
 from gateway.plan.scalars import Call, Ref, Scalar, column_ids
-from gateway.plan.types import BOOLEAN
 
 
 class JoinBinder:

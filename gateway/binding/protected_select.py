@@ -1,20 +1,25 @@
 """One SELECT over rows of persons: it stays rows of persons, or it is released.
 
-INVARIANT: which of the two is decided by the plan alone. With the unit among the keys the rows stay
-protected; without it they go through `Aggregate`, which is the only node that makes Released rows of
-Protected ones.
+INVARIANT: which of the two is decided by the plan alone. With the unit among the keys the rows stay protected;
+without it they go through `Aggregate`, which is the only node that makes Released rows of Protected ones.
 """
 
 from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import Measures
-from gateway.binding.binder import Binder, Tree
-from gateway.binding.ctes import Environment
-from gateway.binding.expressions import ScalarBinder
+from gateway.binding.aggregates import PER_UNIT, Measures, is_aggregate
+from gateway.binding.binder import (
+    Binder,
+    Environment,
+    FreeRelation,
+    ProtectedRows,
+    Relation,
+    Tree,
+    unit_rows_refusal,
+)
+from gateway.binding.expressions import Lookup, ScalarBinder, Subqueries
 from gateway.binding.finishing import FinishingBinder, Key
-from gateway.binding.format_keys import add_zone, format_bucket, is_zoned
 from gateway.binding.joins import (
     JoinBinder,
     conjoin,
@@ -23,21 +28,82 @@ from gateway.binding.joins import (
     ungrouped_column_refusal,
     whole_row_refusal,
 )
-from gateway.binding.per_unit import PerUnitGrouping
-from gateway.binding.relation import FreeRelation, ProtectedRows, Relation, unit_rows_refusal
-from gateway.binding.same_expression import expression_key
-from gateway.binding.scope import Scope, Visible
-from gateway.binding.select_list import Item, group_keys, has_aggregate, has_window, items_of
+from gateway.binding.scope import Scope, Visible, expression_key
+from gateway.binding.select_list import (
+    Item,
+    add_zone,
+    format_bucket,
+    group_keys,
+    has_aggregate,
+    has_window,
+    is_zoned,
+    items_of,
+)
 from gateway.binding.staging import StageBinder
 from gateway.binding.subqueries import SubqueryBinder
 from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
 from gateway.binding.windows import bind_window
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit
 from gateway.plan.fields import Tie
-from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar
+
+
+class PerUnitGrouping:
+    """One grouping by person."""
+
+    def __init__(
+        self, lookup: Lookup, subqueries: Subqueries, ungrouped: Lookup, keys: list[Key]
+    ) -> None:
+        self._lookup = lookup
+        self._ungrouped = ungrouped
+        self._keys = keys
+        self._binder = Measures(ScalarBinder(lookup, subqueries))
+        self._measures: list[Measure] = []
+        self._places: dict[int, int] = {}
+
+    def collect(self, parts: list[exp.Expression]) -> None:
+        """Bind the aggregates in these expressions: before the plan, which they may still extend."""
+        for node in (found for part in parts for found in _aggregates(part)):
+            measure = self._binder.measure(node)
+            if measure.function not in PER_UNIT:
+                raise UnsupportedSql(
+                    Code.FUNCTION_UNSUPPORTED,
+                    f"`{measure.function}` is not supported in a GROUP BY with the unit key",
+                    "use COUNT, SUM, AVG, MIN or MAX",
+                )
+            if measure not in self._measures:
+                self._measures.append(measure)
+            self._places[id(node)] = self._measures.index(measure)
+
+    def plan(self, below: Node, alias: str) -> PerUnit:
+        keys = tuple((key.name, key.scalar) for key in self._keys)
+        measures = tuple((f"m{place + 1}", one) for place, one in enumerate(self._measures))
+        return PerUnit(below, alias, keys, measures)
+
+    def above(self, plan: Node) -> ScalarBinder:
+        """Binds expressions over the keys and aggregates, and nothing else."""
+
+        def known(node: exp.Expression) -> Scalar | None:
+            if is_aggregate(node):
+                return Ref(plan.fields[len(self._keys) + self._places[id(node)]])
+            mine = expression_key(node, self._lookup)
+            for place, key in enumerate(self._keys):
+                if mine is not None and mine == key.identity:
+                    return Ref(plan.fields[place])
+            return None
+
+        return ScalarBinder(self._ungrouped, None, known)
+
+
+def _aggregates(node: exp.Expression) -> list[exp.Expression]:
+    if isinstance(node, (exp.Select, exp.SetOperation)):
+        return []
+    if is_aggregate(node):
+        return [node]
+    return [found for one in node.iter_expressions() for found in _aggregates(one)]
 
 
 class ProtectedSelect:

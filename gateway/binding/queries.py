@@ -2,20 +2,26 @@
 
 from sqlglot import exp
 
-from gateway.binding.binder import Tree
-from gateway.binding.ctes import CteDefinition, Environment
-from gateway.binding.cut import CutBuilder
+from gateway.binding.binder import (
+    CteDefinition,
+    Environment,
+    FreeRelation,
+    ProtectedRows,
+    Relation,
+    Tree,
+    unit_rows_refusal,
+)
+from gateway.binding.bound import CutBuilder
 from gateway.binding.free_select import FreeSelect, bind_values
 from gateway.binding.joins import is_protected_tree, unit_value_refusal
 from gateway.binding.protected_select import ProtectedSelect
-from gateway.binding.relation import FreeRelation, ProtectedRows, Relation, unit_rows_refusal
 from gateway.binding.scope import Scope
 from gateway.binding.sources import Sources
-from gateway.binding.text.identifiers import fold_name
+from gateway.binding.text.dialect import fold_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import common_type, plain
 from gateway.plan.joins import UnionAll
-from gateway.plan.types import common_type, plain
 
 
 class QueryBinder:

@@ -9,13 +9,20 @@ from typing import Final
 
 from sqlglot import exp
 
-from gateway.binding.binder import Binder, JoinTree, Leaf, Tree
-from gateway.binding.ctes import CteDefinition, Environment
-from gateway.binding.relation import FreeRelation, ProtectedRows, Relation
+from gateway.binding.binder import (
+    Binder,
+    CteDefinition,
+    Environment,
+    FreeRelation,
+    JoinTree,
+    Leaf,
+    ProtectedRows,
+    Relation,
+    Tree,
+)
 from gateway.binding.scope import FromRelation, Scope, Visible
-from gateway.binding.text.identifiers import fold_name, identifier, name_of_function
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA, is_system_table
-from gateway.catalog.tables import Table
+from gateway.binding.text.dialect import fold_name, identifier, name_of_function
+from gateway.catalog.tables import OWN_TABLES, SCHEMA, Table, is_system_table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
 from gateway.plan.relations import Project, Scan
 from gateway.plan.scalars import Ref

@@ -9,27 +9,20 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.binder import Leaf
-from gateway.binding.bound import Sql
-from gateway.binding.ctes import Environment
-from gateway.binding.cut import CutBuilder
+from gateway.binding.binder import Environment, FreeRelation, Leaf
+from gateway.binding.bound import CutBuilder, Sql
 from gateway.binding.extensions import has_end
-from gateway.binding.format_keys import strip_zone
 from gateway.binding.guards import can_raise, with_guards
 from gateway.binding.provenance.trace import add_interval_ends
-from gateway.binding.relation import FreeRelation
-from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.identifiers import identifier
-from gateway.catalog.system_tables import is_system_table
-from gateway.catalog.tables import Table
+from gateway.binding.select_list import strip_zone
+from gateway.binding.text.dialect import DIALECT, identifier
+from gateway.catalog.tables import Table, is_system_table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Unbounded, UnsupportedSql
-from gateway.plan.fields import Field, column_id
-from gateway.plan.labels import ReleasedLabel
+from gateway.plan.fields import BOOLEAN, Field, ReleasedLabel, column_id
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Scan
 from gateway.plan.scalars import StagedValue
-from gateway.plan.types import BOOLEAN
 
 
 class StageBinder:

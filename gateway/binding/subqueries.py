@@ -9,8 +9,15 @@ around are seen by the conditions of EXISTS and IN alone, one level out.
 
 from sqlglot import exp
 
-from gateway.binding.binder import Binder, Leaf, SelectRows, Tree, tree_leaves
-from gateway.binding.ctes import Environment
+from gateway.binding.binder import (
+    Binder,
+    Environment,
+    Leaf,
+    ProtectedRows,
+    SelectRows,
+    Tree,
+    tree_leaves,
+)
 from gateway.binding.expressions import ScalarBinder, compare
 from gateway.binding.joins import (
     JoinBinder,
@@ -21,14 +28,13 @@ from gateway.binding.joins import (
     whole_row_refusal,
 )
 from gateway.binding.provenance.unions import using_columns
-from gateway.binding.relation import ProtectedRows
 from gateway.binding.scope import Scope, Visible, unknown_column_refusal
 from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
 from gateway.binding.staging import StageBinder
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Mark
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter
 from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids

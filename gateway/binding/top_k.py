@@ -15,7 +15,7 @@ from sqlglot import exp
 from gateway.binding.aggregates import split_array_aggregate
 from gateway.binding.bound import Cut
 from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import name_of_function
+from gateway.binding.text.dialect import name_of_function
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType, Family, Kind

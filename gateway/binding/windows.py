@@ -9,14 +9,13 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding.expressions import ScalarBinder
-from gateway.binding.text.identifiers import name_of_function
+from gateway.binding.text.dialect import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
-from gateway.functions.signature import mean_type, sum_type
+from gateway.functions.function import mean_type, sum_type
 from gateway.plan.aggregates import WindowCall
-from gateway.plan.fields import Tie
+from gateway.plan.fields import BIGINT, Tie, is_number, plain
 from gateway.plan.scalars import Literal, Ref, Scalar
-from gateway.plan.types import BIGINT, is_number, plain
 
 _NUMBERING: Final = frozenset({"row_number"})
 _NEIGHBOURS: Final = frozenset({"lag", "lead"})

@@ -20,15 +20,12 @@ from typing import Final
 from gateway.bounding.licences import Licences, equal_columns
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
-from gateway.plan.fields import Field, Tie
+from gateway.plan.fields import BIGINT, BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected
-from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
+from gateway.plan.relations import Constant, Filter, Project, Window, below_filters, conjuncts
 from gateway.plan.rewrite import rebuild_node
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
-from gateway.plan.types import BIGINT, BOOLEAN
 
 MOST_MET: Final = 256
 """How many rows of a person one row of that person meets."""

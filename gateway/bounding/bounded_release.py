@@ -17,17 +17,14 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import bound_joins
-from gateway.bounding.complete_window_order import complete_window_order
-from gateway.bounding.drop_unused_columns import drop_unused
-from gateway.bounding.fold_current_time import fold_moments, fold_scalar
 from gateway.bounding.licences import Licences, ProvenTable
+from gateway.bounding.rewrites import complete_window_order, drop_unused, fold_moments, fold_scalar
 from gateway.bounding.work_bound import check_bounded_work
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Scalar, column_ids
-from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, GroupWeights, ThresholdGroups
 from gateway.sensitivity.choices import Histogram, histogram_scalars, map_histogram
-from gateway.sensitivity.group_weights import GroupWeights
 from gateway.sensitivity.measurement import Measurement, map_quantity, scalars_of
 
 

@@ -16,12 +16,11 @@ from typing import Final, Protocol
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import ColumnType, Family
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import PerUnit
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Join, Mark
-from gateway.plan.labels import Protected
-from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, is_unit
-from gateway.plan.relations import Filter, Project, Scan, Window, below_filters
+from gateway.plan.relations import Filter, Project, Scan, Window, below_filters, conjuncts
 from gateway.plan.scalars import Call, Ref, Scalar
 
 _MOST_DIGITS: Final = 38  # of DuckDB's decimals

@@ -16,26 +16,30 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.operand_copies import needs_ranges, operand_copies
-from gateway.bounding.person_pairs import is_tried_by_pairs, may_be_pairs, pairs_of
-from gateway.bounding.row_bytes import (
+from gateway.bounding.row_cost import (
     RowWidth,
     copy_time,
     hash_time,
+    is_tried_by_pairs,
+    may_be_pairs,
+    needs_ranges,
+    operand_copies,
+    pairs_of,
     row_bytes,
     row_width,
+    size_of,
+    size_of_literal,
     sort_time,
 )
-from gateway.bounding.value_sizes import size_of, size_of_literal
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, UnsupportedSql
 from gateway.functions.costs import MOMENT, NUMBER, STEP, cast_cost
+from gateway.functions.range_arithmetic import Range
 from gateway.functions.result_sizes import Size, largest_size, size_of_type
 from gateway.functions.table import function_of
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
@@ -51,7 +55,7 @@ from gateway.plan.scalars import (
     walk_scalar,
 )
 from gateway.plan.sql_text import scalar_sql as text_of
-from gateway.ranges.relations import Range, ranges_of
+from gateway.ranges.relations import ranges_of
 
 MOST_WORK: Final = 200_000
 """Nanoseconds of one row."""

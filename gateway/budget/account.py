@@ -1,7 +1,21 @@
-"""Accounts of a ledger: a tree of budget caps, with the ledger at the root and teams and analysts below it.
+"""Accounts of a ledger: their names, limits, balances, and the currency of the ledger.
 
-INVARIANT: every amount of one ledger is in one currency, fixed when the ledger was opened. INVARIANT: a cap can
-be changed, the amount spent cannot: there is no reset.
+Where a policy says `auto`, the currency is chosen. Gaussian noise grows with the square root of the number of
+measurements, Laplace noise in proportion to it; but for few queries the conversion from rho costs more than that
+saves. A ledger with cap and delta admits `cap / price` queries at its default price. Each answer changes up to G
+groups of one unit, so
+
+    queries x measurements x G > cap^2 / (4 rho*)          rho* = rho_star(cap, delta / 2)
+
+is where n measurements, each with an equal share, get less noise from zCDP than from pure epsilon: n Laplace
+measurements have variance 2 (n G / cap)^2 each, n Gaussian ones n G / (2 rho*); the second is less when n G >
+cap^2 / (4 rho*). One measurement a query is assumed, the smallest number, so that zCDP is taken only where it is
+certainly better.
+
+The choice is about noise alone: the ledger's guarantee is the same in either currency.
+
+INVARIANT: every amount of one ledger is in one currency, fixed when the ledger was opened.
+INVARIANT: a cap can be changed, the amount spent cannot: there is no reset.
 """
 
 from collections.abc import Iterable, Mapping
@@ -192,3 +206,28 @@ def rate_on_path(currency: Currency, limits: Iterable[Limits]) -> Fraction:
         return Fraction(1)
     rates = (limit.rho_per_epsilon for limit in limits)
     return min((rate for rate in rates if rate), default=Fraction(1))
+
+
+def ledger_name(dataset: str) -> str:
+    return f"dataset:{dataset}"
+
+
+def analyst_account(subject: str, dataset: str) -> str:
+    return f"analyst:{subject}@{dataset}"
+
+
+def team_account(team: str, dataset: str) -> str:
+    return f"team:{team}@{dataset}"
+
+
+_MEASUREMENTS: Final = 1
+
+
+def choose_currency(cap: Epsilon, delta: Delta, price: Epsilon, groups: int) -> Currency:
+    """The currency with less noise at this price until the cap is spent: pure epsilon or zCDP."""
+    rho = rho_star(cap, delta * HALF)
+    if not rho:
+        return Currency.PURE
+    questions = cap / price
+    gaussian = questions * _MEASUREMENTS * groups > cap.value**2 / (4 * Fraction(rho.value))
+    return Currency.ZCDP if gaussian else Currency.PURE

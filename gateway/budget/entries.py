@@ -1,10 +1,21 @@
-"""Ledger entries of a charge: the only place that adds to the amount spent."""
+"""Writes charges and ledger entries, and the facts about accounts in the anchor.
 
-from collections.abc import Sequence
+The anchor stores whole accounts, no cells: after a restore all cells begin anew (`parallel_composition`). Cell
+entries that are removed while the state is in use are found by `gateway audit verify`.
+
+INVARIANT: a state whose ledger says less than the anchor is refused, also when its trail is complete: an account
+that lost its entries would spend the same budget again.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
+
+from sqlalchemy import Connection, select
 
 from gateway.budget.account import NOTHING, WHOLE, Amounts, Balance, ratio_text
+from gateway.budget.balances import load_accounts, load_balance
 from gateway.budget.charge import (
     ChargedMeasurement,
     Idempotency,
@@ -12,8 +23,10 @@ from gateway.budget.charge import (
     Withdrawal,
     measurements_text,
 )
+from gateway.errors import Code, OperatorError
+from gateway.state.anchor import Fact
 from gateway.state.draft import Draft
-from gateway.state.tables import charges, ledger_entries
+from gateway.state.tables import charges, ledger_entries, ledgers
 from gateway.units import Epsilon
 
 
@@ -91,3 +104,36 @@ def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | L
 def balance_fact(balance: Balance) -> dict[str, str | None]:
     """The anchor's form of a balance."""
     return {"spent": balance.spent_text, "delta_spent": balance.delta_text}
+
+
+def load_budget_facts(connection: Connection, seq: int) -> dict[str, Fact]:
+    """The budget facts that an anchor needs if it begins at `seq`."""
+    facts = {
+        f"ledger:{row.name}": Fact(
+            seq, {"source": row.source, "unit": row.unit, "currency": row.currency}
+        )
+        for row in connection.execute(select(ledgers))
+    }
+    for account in load_accounts(connection):
+        balance = balance_fact(load_balance(connection, account.name))
+        facts[f"account:{account.name}"] = Fact(seq, {**account.definition, **balance})
+    return facts
+
+
+def require_not_less(connection: Connection, facts: Mapping[str, Fact]) -> None:
+    """Raise unless every account stands at least where the anchor saw it.
+
+    The caller reads the facts first: balances may grow meanwhile, they never shrink.
+    """
+    for name, fact in facts.items():
+        kind, _, account = name.partition(":")
+        if kind != "account":
+            continue
+        balance = load_balance(connection, account)
+        gave = (Fraction(str(fact.value["spent"])), Fraction(str(fact.value["delta_spent"])))
+        if balance.spent < gave[0] or balance.delta_spent < gave[1]:
+            raise OperatorError(
+                Code.STATE_BEHIND_ANCHOR,
+                f"in the ledger `{account}` has spent {balance.spent}, in the anchor {gave[0]}",
+                "see `gateway audit verify`; restore the newest backup with `gateway db restore FILE`",
+            )

@@ -1,12 +1,17 @@
-"""Charge of a query to every account on its path, or a refusal.
+"""The ledger: a charge fits every account on its path, or it is refused.
 
-INVARIANT: a charge fits the lifetime cap, the threshold delta and the rate limit of every charged account from
-the analyst's to the ledger's, or no account is charged. INVARIANT: if some accounts paid for a part before, the
-charge must fit as if they had not: no refusal, and no missing refusal, reveals that a cached draw exists.
+A refusal says which account is exhausted, what the query needs, what is left, and when to try again. All its
+amounts are in epsilon, the unit in which people plan: an amount in the ledger's currency is worth its share of the
+account's cap.
+
+INVARIANT: a charge fits the lifetime cap, the threshold delta and the rate limit of every charged account from the
+analyst's to the ledger's, or no account is charged.
+INVARIANT: if some accounts paid for a part before, the charge must fit as if they had not: no refusal, and no
+missing refusal, reveals that a cached draw exists.
 INVARIANT: a charge is never returned; amounts cannot be negative (units.py), and the database refuses an entry
-that does not add to its predecessor (migration 0001). INVARIANT: an account's clock only moves forward. Its
-entries carry the later of now and the entry before, and that moment selects the period of the rate limit: a
-clock that is set back opens no period again.
+that does not add to its predecessor (migration 0001).
+INVARIANT: an account's clock only moves forward. Its entries carry the later of now and the entry before, and that
+moment selects the period of the rate limit: a clock that is set back opens no period again.
 """
 
 from collections.abc import Sequence
@@ -21,19 +26,69 @@ from gateway.budget.account import (
     Account,
     Balance,
     Currency,
+    RateLimit,
     cost_on_path,
     rate_on_path,
 )
 from gateway.budget.balances import balance_of, ledger_of, path_of, spent_before
 from gateway.budget.charge import ChargeRequest, Idempotency, LedgerEntry, Receipt, Withdrawal
-from gateway.budget.cost_split import AccountShare, account_shares, shares_beside_copies
 from gateway.budget.entries import ChargeRecord, balance_fact, write_charge
-from gateway.budget.exhausted import budget_exhausted, thresholds_exhausted, window_exhausted
-from gateway.budget.parallel_composition import cell_entries
-from gateway.errors import Code, SyntaxRefused
+from gateway.budget.parallel_composition import (
+    AccountShare,
+    account_shares,
+    cell_entries,
+    shares_beside_copies,
+)
+from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.state.draft import Draft
 from gateway.state.tables import charges, ledger_entries
-from gateway.units import Delta, Epsilon
+from gateway.units import Delta, Epsilon, format_decimal, format_down
+
+_FREE = "repeating an answered query is free"
+
+
+def as_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
+    """The epsilon that `amount` of the currency is worth on this account."""
+    cap = account.limits.cost(currency).value
+    return account.limits.epsilon.value * amount / cap if cap else Fraction(0)
+
+
+def budget_exhausted(
+    account: Account, currency: Currency, balance: Balance, cost: Fraction
+) -> BudgetExhausted:
+    left = max(
+        Fraction(0),
+        account.limits.epsilon.value - as_epsilon(account, currency, balance.spent),
+    )
+    needs = as_epsilon(account, currency, cost) or cost
+    return BudgetExhausted(
+        Code.BUDGET_EXHAUSTED,
+        f"`{account.name}` has epsilon {format_down(left)} left for its lifetime, the query needs"
+        f" {format_decimal(needs)}",
+        f"use a lower epsilon, or ask an administrator to raise the limit; {_FREE}",
+    )
+
+
+def thresholds_exhausted(account: Account, balance: Balance, delta: Delta) -> BudgetExhausted:
+    left = max(Fraction(0), account.limits.for_thresholds.value - balance.delta_spent)
+    return BudgetExhausted(
+        Code.THRESHOLDS_EXHAUSTED,
+        f"`{account.name}` has delta {format_down(left)} left for thresholds, the query needs {delta}",
+        f"group by columns with a declared domain, which need no threshold; {_FREE}",
+    )
+
+
+def window_exhausted(
+    account: Account, window: RateLimit, given: Fraction, needs: Fraction, moment: datetime
+) -> BudgetExhausted:
+    left = max(Fraction(0), window.epsilon.value - given)
+    reopens = window.every.next_start(moment)
+    return BudgetExhausted(
+        Code.WINDOW_EXHAUSTED,
+        f"`{account.name}` has epsilon {format_down(left)} left in this {window.every}, the query needs"
+        f" {format_decimal(needs)}",
+        f"the next {window.every} begins at {reopens:%Y-%m-%d %H:%M} UTC; {_FREE}",
+    )
 
 
 def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:

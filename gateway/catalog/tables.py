@@ -1,9 +1,13 @@
-"""Datasets, tables and columns as a policy declares them, and their visible part for a subject.
+"""Datasets, tables and columns, the part that a subject may see, and the gateway's own tables.
+
+The system tables of the gateway show every subject its own rows: `gateway.budget` and others. In a statement they
+are like public tables of a source: read as they are, and constants from then on.
 
 INVARIANT: a protected table has its unit key among its columns, and every join leads to a column of the same
-dataset; users of a `Dataset` need not check that again. INVARIANT: a visible part has no table or column that
-was not named, except the unit key of a named table: counting persons needs only the table. A join is kept if
-both of its ends are.
+dataset; users of a `Dataset` need not check that again.
+INVARIANT: a visible part has no table or column that was not named, except the unit key of a named table: counting
+persons needs only the table. A join is kept if both of its ends are.
+INVARIANT: no table of a policy is in the schema of the system tables, so a name never means two things.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,7 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.domains import Anything, Domain
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType, Family, parse_type
 
 LONGEST_TEXT: Final = 1_000
 """How many characters of a text are read where a policy says nothing."""
@@ -151,3 +155,51 @@ def _without_lost_joins(table: Table, there: set[ColumnRef]) -> Table:
         return column if column.joins in there else replace(column, joins=None)
 
     return replace(table, columns=tuple(cut(column) for column in table.columns))
+
+
+SCHEMA: Final = "gateway"
+
+_COLUMNS: Final = {
+    "budget": {
+        "account": "text",
+        "dataset": "text",
+        "epsilon_limit": "numeric",
+        "epsilon_spent": "numeric",
+        "epsilon_remaining": "numeric",
+        "delta_limit": "numeric",
+        "window_every": "text",
+        "window_epsilon_limit": "numeric",
+        "window_epsilon_remaining": "numeric",
+        "window_reopens_at": "timestamp with time zone",
+    },
+    "datasets": {
+        "dataset": "text",
+        "table_name": "text",
+        "column_name": "text",
+        "data_type": "text",
+        "domain": "text",
+        "use": "text",
+    },
+    "queries": {
+        "query_id": "text",
+        "at": "timestamp with time zone",
+        "sql": "text",
+        "outcome": "text",
+        "reason": "text",
+        "charged_epsilon": "numeric",
+    },
+}
+
+OWN_TABLES: Final[Mapping[str, Table]] = MappingProxyType(
+    {
+        name: Table(
+            f"{SCHEMA}.{name}",
+            tuple(Column(column, parse_type(of)) for column, of in columns.items()),
+        )
+        for name, columns in _COLUMNS.items()
+    }
+)
+
+
+def is_system_table(table: Table) -> bool:
+    return OWN_TABLES.get(table.name.removeprefix(f"{SCHEMA}.")) is table

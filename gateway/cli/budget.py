@@ -12,8 +12,8 @@ from gateway.budget.report import standings
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, print_warning
 from gateway.errors import Code, OperatorError
-from gateway.requests.json_accounts import balance_json
-from gateway.trail.append import utc_now
+from gateway.requests.answer_json import balance_json
+from gateway.trail.record import utc_now
 from gateway.units import Delta, Epsilon, UnitError, format_down
 
 

@@ -4,12 +4,12 @@ import argparse
 
 from gateway.admin.actions import refresh_data
 from gateway.admin.instance import Foundation, open_foundation, operator_name
-from gateway.budget.account_names import ledger_name
+from gateway.budget.account import ledger_name
 from gateway.budget.balances import load_accounts
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning
 from gateway.errors import Code, OperatorError
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:

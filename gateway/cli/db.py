@@ -14,8 +14,8 @@ from gateway.state.backup import write_backup
 from gateway.state.connections import engine_for
 from gateway.state.open import reach_state, translate_connection_errors, upgrade_state
 from gateway.state.schema import HEAD, current_revision
-from gateway.trail.append import utc_now
-from gateway.trail.audit_key import load_audit_key
+from gateway.trail.chain import load_audit_key
+from gateway.trail.record import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,13 +6,12 @@ from datetime import datetime
 
 from gateway.admin.instance import Foundation, open_foundation, operator_name
 from gateway.admin.key_actions import create_key, revoke_key
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder, KnownKey, list_keys
 from gateway.auth.keys import parse_duration
-from gateway.auth.lookup import KnownKey, list_keys
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, print_warning
 from gateway.policy.subjects import load_subjects
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:

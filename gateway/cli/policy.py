@@ -27,14 +27,13 @@ from gateway.admin.policy_template import policy_template
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning, printable
 from gateway.config import Settings
-from gateway.datasets.bind_question import Question
+from gateway.datasets.view import Question
 from gateway.errors import Code, OperatorError, Refusal
 from gateway.overlap.auditor import audit
 from gateway.policy.diff import Change, differences
 from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_paths, read_policies
 from gateway.policy.model import policy_schema
-from gateway.policy.policy import Policy
-from gateway.policy.source_url import InvalidSource, resolve_variables, source_from
+from gateway.policy.policy import InvalidSource, Policy, resolve_variables, source_from
 from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
 

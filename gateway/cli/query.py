@@ -10,9 +10,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 from types import FrameType
 from typing import Any, Final
 
+from gateway.admin.check_policies import current_policies
 from gateway.admin.explain import open_temporary_twin
 from gateway.admin.instance import open_foundation, operator_name
-from gateway.admin.reload_policies import current_policies
 from gateway.app import open_query_api
 from gateway.cancellation import CancelEvent
 from gateway.cli.arguments import settings_from

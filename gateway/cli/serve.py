@@ -4,8 +4,8 @@ import argparse
 from contextlib import closing
 
 from gateway import __version__
+from gateway.admin.check_policies import reload_on_change
 from gateway.admin.instance import open_foundation
-from gateway.admin.reload_policies import reload_on_change
 from gateway.app import (
     gateway_api,
     open_policies,

@@ -23,7 +23,7 @@ from gateway.engines.source import SourceDatabase
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
 from gateway.lru_cache import LruCache
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups

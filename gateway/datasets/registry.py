@@ -1,25 +1,34 @@
-"""The registry of served datasets, by the policies in force.
+"""All datasets of the policies in force, and the sessions of wire clients on them.
 
-A reload makes all of them anew: nothing that an old policy showed, proved or remembered outlives it.
+A reload makes all datasets anew: nothing that an old policy showed, proved or remembered outlives it.
+
+INVARIANT: a line leads to the twin database that shows what its subject may see. If that changes, queries on the
+line are refused before they are charged, and the client has to connect again.
 """
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Engine
 
-from gateway.auth.lookup import translate_state_errors
-from gateway.budget.account import Currency
-from gateway.budget.account_names import ledger_name
+from gateway.auth.key_store import translate_state_errors
+from gateway.budget.account import Currency, ledger_name
 from gateway.budget.balances import load_ledger
-from gateway.datasets.bind_question import Question, rules_for
+from gateway.catalog.tables import Dataset
 from gateway.datasets.dataset import ServedDataset, serve_dataset
+from gateway.datasets.view import Question, View, rules_for
 from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.errors import BackendUnavailable, Code, NotPermitted, SyntaxRefused
 from gateway.events import Emit
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
+from gateway.policy.subjects import Subject
+from gateway.twin import Twin, VisibleTables
+from gateway.twin.pool import TwinLine
+from gateway.twin.shadow_functions import SessionNames
 
 
 class DatasetRegistry:
@@ -97,3 +106,47 @@ class DatasetRegistry:
                 Code.STATE_UNAVAILABLE, "the ledger of the dataset is not open"
             )
         return ledger.currency
+
+
+@dataclass(frozen=True)
+class WireSession:
+    """One subject's, on one dataset, for one connection."""
+
+    subject: Subject
+    dataset: str
+    shown: VisibleTables
+    catalog: Dataset
+    line: TwinLine
+
+
+@dataclass(frozen=True)
+class WireSessions:
+    """Opens them; it waits for the twin."""
+
+    served: DatasetRegistry
+    twin: Twin
+    now: Callable[[], datetime]
+    front_end: str
+
+    def enter(
+        self, subject: Subject, dataset: str, settings: Mapping[str, str], process: int
+    ) -> WireSession:
+        """The room of somebody who was let in, with the settings that their session begins with."""
+        view = self._view(subject, dataset, settings.get("gateway.purpose"))
+        names = SessionNames(subject.name, dataset, process)
+        line = self.twin.line(subject.name, view.shown, {**settings, **names.settings()})
+        return WireSession(subject, dataset, view.shown, view.dataset, line)
+
+    def require_same(self, room: WireSession, purpose: str | None) -> None:
+        """Refuse where something else may be seen by now than when the room was entered."""
+        if self._view(room.subject, room.dataset, purpose).shown != room.shown:
+            raise BackendUnavailable(
+                Code.TWIN_UNAVAILABLE,
+                "the tables that you may use have changed since the connection began",
+                "connect again; set the purpose when connecting: options=-c gateway.purpose=…",
+            )
+
+    def _view(self, subject: Subject, dataset: str, purpose: str | None) -> View:
+        question = Question("", subject, self.front_end, self.now(), purpose)
+        serving = self.served.find(question, dataset)
+        return serving.views.of(rules_for(question, serving.policy))

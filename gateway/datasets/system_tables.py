@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from gateway.budget.report import AccountBalance
 from gateway.catalog.domains import Anything, Domain, Values
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
-from gateway.catalog.tables import ColumnRef, Table
+from gateway.catalog.tables import OWN_TABLES, SCHEMA, ColumnRef, Table
 from gateway.catalog.values import Value
-from gateway.datasets.bind_question import Question, rules_for
 from gateway.datasets.registry import DatasetRegistry
+from gateway.datasets.view import Question, rules_for
 from gateway.errors import REASON, Code
 from gateway.plan.relations import StagedRows
 from gateway.policy.decide import usable_columns_by

@@ -27,8 +27,7 @@ from weakref import WeakKeyDictionary
 from duckdb_sqlalchemy import Dialect
 from sqlalchemy import URL, Select
 
-from gateway.cancellation import call_when_cancelled
-from gateway.computation import Computation, SourceEnd
+from gateway.cancellation import Computation, SourceEnd, call_when_cancelled
 from gateway.engines.catalog.describe import SourceTables, read_duckdb
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
 from gateway.engines.duckdb_process.pool import (

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from gateway.computation import Computation, SourceEnd
+from gateway.cancellation import Computation, SourceEnd
 from gateway.engines.timeout import StatementWatch, StopReason
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal, SourceStopped
 from gateway.events import Crashed, Emit, SourceFailed

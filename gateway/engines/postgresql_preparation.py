@@ -32,7 +32,7 @@ from sqlalchemy import Connection, Result
 from sqlalchemy.engine import ExecutionContext
 from sqlalchemy.exc import SQLAlchemyError
 
-from gateway.computation import Computation, SourceEnd
+from gateway.cancellation import Computation, SourceEnd
 from gateway.engines.catalog.describe import describe_source
 from gateway.engines.connections import (
     Attempt,

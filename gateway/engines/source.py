@@ -33,8 +33,8 @@ from gateway.engines.sql.clamp import finite_value
 from gateway.engines.sql.group_limits import Key, shown_parameters
 from gateway.engines.sql.histogram import select_histogram
 from gateway.engines.sql.partial_select import Dialect, Expressing
+from gateway.engines.sql.pieces import Part
 from gateway.engines.sql.release import ReleaseSql, select_release
-from gateway.engines.sql.shard_filter import Part
 from gateway.errors import Code, LimitExceeded
 from gateway.events import Emit, ignore_event
 from gateway.exact import ExactHistogram, ExactTable

@@ -1,11 +1,13 @@
-"""Worker threads for the queries of all front ends, shared fairly between subjects.
+"""Limits of the front ends: open connections before log-in, and worker threads, shared fairly between subjects.
 
 A subject has at most half of the threads, so that nobody can occupy them all. Further queries wait, a bounded
 number for each subject, and subjects with waiting queries take turns, one query each.
 
-INVARIANT: a place is counted from the moment a query is accepted until its work has ended; it is free again
-before anybody is told of the end. INVARIANT: if a thread is free, or can still be started, no query waits whose
-subject has less than its share.
+INVARIANT: a place is counted from the moment a query is accepted until its work has ended; it is free again before
+anybody is told of the end.
+INVARIANT: if a thread is free, or can still be started, no query waits whose subject has less than its share.
+INVARIANT: no more connections are open than the limits allow, whatever their clients send or leave out; every
+place is released once.
 """
 
 import threading
@@ -13,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from ipaddress import IPv6Address, ip_address
 from time import monotonic
 from typing import Any, Final, TypeVar
 
@@ -150,3 +153,44 @@ class Workers:
 
 def _too_many(detail: str) -> LimitExceeded:
     return LimitExceeded(Code.TOO_MANY_QUESTIONS, detail, "wait until one has finished")
+
+
+_HOST_BITS: Final = 64  # of an IPv6 address: one client may have a whole network of this size
+
+
+class Admission:
+    """Places for connections; only one event loop's thread may use it."""
+
+    def __init__(self, most: int, most_of_one: int) -> None:
+        self._most = most
+        self._most_of_one = most_of_one
+        self._held: Counter[str] = Counter()
+
+    def enter(self, address: str) -> bool:
+        """True if there is a place for one more; `leave` releases it."""
+        peer = _peer(address)
+        if self._held.total() >= self._most or self._held[peer] >= self._most_of_one:
+            return False
+        self._held[peer] += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        peer = _peer(address)
+        self._held[peer] -= 1
+        if not self._held[peer]:
+            del self._held[peer]
+
+
+def _peer(address: str) -> str:
+    """The party that the limit per address counts: an address, or an IPv6 network that one client has to
+    itself.
+    """
+    try:
+        read = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(read, IPv6Address):
+        return str(read)
+    if read.ipv4_mapped is not None:
+        return str(read.ipv4_mapped)
+    return str(IPv6Address(int(read) >> _HOST_BITS << _HOST_BITS))

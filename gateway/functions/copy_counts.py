@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final, Protocol, TypeAlias
 
 from gateway.catalog.types import Family
-from gateway.functions.range import Range
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.like_pattern import piece_texts, read_pattern
 from gateway.plan.scalars import Call, Literal, Scalar
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family
-from gateway.functions.range import common_divisor
+from gateway.functions.range_arithmetic import common_divisor
 from gateway.plan.scalars import Call, Literal, Scalar
 
 GrainOf: TypeAlias = Callable[[Scalar], Fraction | None]

@@ -20,21 +20,26 @@ from gateway.functions.exact_values import (
     of_numbers,
     of_whole_numbers,
 )
-from gateway.functions.function import Function, Gaps, Nulls, Operands, RangeOf, arithmetic_range
-from gateway.functions.range import OPEN, Bounds, Range
-from gateway.functions.signature import (
+from gateway.functions.function import (
     NUMBER,
     ONE_NUMBER,
     REAL,
     TO_INTEGER,
     WHOLE,
+    Function,
+    Gaps,
     Nullable,
+    Nulls,
+    Operands,
+    RangeOf,
     Signature,
+    arithmetic_range,
     common_result,
     exact_or_double,
     first_type,
     round_type,
 )
+from gateway.functions.range_arithmetic import OPEN, Bounds, Range
 from gateway.functions.thresholds import (
     Monotone,
     Threshold,
@@ -44,8 +49,8 @@ from gateway.functions.thresholds import (
     of_quotient,
     with_constant,
 )
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Literal, Scalar
-from gateway.plan.types import BOOLEAN
 
 _LARGEST_POWER: Final = 16
 

@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from gateway.functions.choices import CHOICES
-from gateway.functions.conditions import CONDITIONS
-from gateway.functions.function import Function
+from gateway.functions.conditions import CHOICES, CONDITIONS
+from gateway.functions.function import Function, Signature
 from gateway.functions.numbers import NUMBERS
-from gateway.functions.signature import Signature
 from gateway.functions.text import TEXT
 from gateway.functions.times import DATE_TRUNC, DATES
 from gateway.plan.node import BrokenPlan

@@ -8,17 +8,20 @@ from gateway.errors import Code, UnsupportedSql
 from gateway.functions import copy_counts as copies
 from gateway.functions import costs, result_sizes
 from gateway.functions.exact_values import Evaluate, Known, NotComputed
-from gateway.functions.function import Function, Nulls, Operands, no_range
-from gateway.functions.range import Bounds, bounds
-from gateway.functions.signature import (
+from gateway.functions.function import (
     TEXTS,
     TO_BOOLEAN,
     TO_INTEGER,
     TO_TEXT,
     WHOLE,
+    Function,
     Nullable,
+    Nulls,
+    Operands,
     Signature,
+    no_range,
 )
+from gateway.functions.range_arithmetic import Bounds, bounds
 from gateway.plan.scalars import Call, Literal, Scalar
 
 _MOST_JOINED: Final = 16

@@ -16,7 +16,7 @@ from gateway.functions.calendar import (
     months_later,
     period_start,
 )
-from gateway.functions.range import OPEN, Bounds, Range, bounds, common_divisor
+from gateway.functions.range_arithmetic import OPEN, Bounds, Range, bounds, common_divisor
 
 NOW: Final = bounds(days_from(Civil(1970, 1, 1)), days_from(Civil(2999, 12, 31)), 1)
 """When a question can be asked, in days."""

@@ -25,13 +25,22 @@ from gateway.functions.calendar import (
     period_starts,
 )
 from gateway.functions.exact_values import Known, NotComputed, as_type, timestamp
-from gateway.functions.function import Function, Gaps, Nulls, Operands, TimePart, arithmetic_range
+from gateway.functions.function import (
+    TO_DATE,
+    WHOLE,
+    Function,
+    Gaps,
+    Nulls,
+    Operands,
+    Signature,
+    TimePart,
+    arithmetic_range,
+)
 from gateway.functions.grains import GrainOf
-from gateway.functions.range import Bounds, Range
-from gateway.functions.signature import TO_DATE, WHOLE, Signature
+from gateway.functions.range_arithmetic import Bounds, Range
 from gateway.functions.thresholds import ColumnDigits, Monotone, Preimage, Threshold, Unsolved
+from gateway.plan.fields import NUMERIC, TEXT, TIMES, TIMESTAMP
 from gateway.plan.scalars import Call, Literal, Scalar
-from gateway.plan.types import NUMERIC, TEXT, TIMES, TIMESTAMP
 
 TRUNCATED: Final = frozenset(
     {"year", "quarter", "month", "week", "day", "hour", "minute", "second"}

@@ -27,16 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.columnar.intervals import Interval, IntervalEnds
-from gateway.intervals.error_propagation import (
+from gateway.intervals.exact_formulas import Wholes, common_denominator, evaluate_linear
+from gateway.intervals.margins import (
     DualNumber,
+    Floats,
+    Widths,
     add_duals,
     clamp_dual,
     divide_duals,
     multiply_duals,
     root_dual,
 )
-from gateway.intervals.exact_formulas import Wholes, common_denominator, evaluate_linear
-from gateway.intervals.margins import Floats, Widths
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.plan.formulas import (
@@ -51,7 +52,8 @@ from gateway.plan.formulas import (
     Root,
     Times,
 )
-from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import CurveFormula, Formula, Linear
 
 _ZERO: Final = np.float64(0)
 

@@ -37,9 +37,8 @@ from gateway.plan.formulas import (
     Root,
     Times,
 )
-from gateway.sensitivity.choices import Chosen, Frequent
+from gateway.sensitivity.choices import Chosen, Frequent, QuantileLevel
 from gateway.sensitivity.formulas import Formula, Linear, Quotient
-from gateway.sensitivity.ranks import QuantileLevel
 
 Ranges: TypeAlias = Sequence[Fraction | None]
 _Of = TypeVar("_Of")

@@ -1,11 +1,21 @@
-"""Allocation of a statement's price to its measurements, and the price computed back from the noise.
+"""Allocation of a statement's price to its measurements, the threshold of their groups, and the price computed back.
 
-The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements
-(the totals from both ends of a domain) pays once, because the effect of one unit is bounded for the two
-together.
+The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements (the
+totals from both ends of a domain) pays once, because the effect of one unit is bounded for the two together.
 
-INVARIANT: `cost_of`, computed from the noise that will be drawn, is never above the charged price, and below it
-by less than a part in 2^40. The pipeline checks this before it draws anything.
+The threshold τ on the noisy unit count of a group is computed from that count's own noise distribution. Groups
+with fewer than `floor` units are dropped in SQL. One unit more or less is in at most `groups_per_unit` groups, and
+of those only a group with floor - 1 other units appears or disappears with it: it then has `floor` units, and is
+released when floor + X ≥ threshold. In all other groups the noise alone protects the unit. So the threshold is
+floor + k, with the smallest k for which
+
+groups_per_unit · P(X ≥ k) ≤ delta.
+
+INVARIANT: `cost_of`, computed from the noise that will be drawn, is never above the charged price, and below it by
+less than a part in 2^40. The pipeline checks this before it draws anything.
+INVARIANT: the count that is compared is the count by which SQL drops groups, one unit moves it by one, and X is
+this mechanism's noise. The threshold is proven, never estimated: see `tail_bounds` and docs/proofs/noise.md. A
+caller may raise it, never lower it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,9 +26,23 @@ from fractions import Fraction
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.drawn_choices import PricedChoice, pure_choice, zcdp_choice
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism, gaussian_for, laplace_for
-from gateway.noise.threshold import threshold
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.measurement import Slot
+
+FLOOR = 2
+
+
+def threshold(
+    mechanism: Mechanism, groups_per_unit: int, delta: Fraction, floor: int = FLOOR
+) -> int:
+    """The smallest noisy count of units with which a group is released."""
+    if groups_per_unit < 1:
+        raise ValueError("a unit is in at least one group")
+    if floor < 1:
+        raise ValueError("a group that is shown has at least one unit")
+    if not 0 < delta < 1:
+        raise ValueError("a delta for thresholds is between 0 and 1")
+    return floor + mechanism.reach(delta / groups_per_unit)
 
 
 class Noise(Enum):

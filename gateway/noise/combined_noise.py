@@ -1,20 +1,23 @@
 """Noise of a topped-up measurement: the weighted mean of several noisy integers of one exact number.
 
 Let x be the exact number, x + A the earlier release and x + B the later one. With a fixed weight w, the nearest
-integer of w·(x + A) + (1 - w)·(x + B) is x plus the nearest integer of w·A + (1 - w)·B, because x is an
-integer. So the result has a noise that does not depend on x, and this module describes that noise. It was drawn
-in parts. `draw` draws it anew, for intervals by simulation; it is no mechanism.
+integer of w·(x + A) + (1 - w)·(x + B) is x plus the nearest integer of w·A + (1 - w)·B, because x is an integer.
+So the result has a noise that does not depend on x, and this module describes that noise. It was drawn in parts.
+`draw` draws it anew, for intervals by simulation; it is no mechanism.
 
 Each column is weighted by the inverse of its variance, computed from the public parameters of its noise. The
 weights are fixed before any value is read, so this is post-processing of released numbers and costs nothing. A
-weight is a number of 32 bits over 2³², and the variance is above the least one by less than a 2⁻³⁰th part of
-it. That number is odd, so that halves are rare: halves are rounded up, and with two equal noises every second
-mean would be a half, and totals of many would lean to one side.
+weight is a number of 32 bits over 2³², and the variance is above the least one by less than a 2⁻³⁰th part of it.
+That number is odd, so that halves are rare: halves are rounded up, and with two equal noises every second mean
+would be a half, and totals of many would lean to one side.
+
+The JSON of noise distributions is stored with cached measurements. Its numbers are exact, as texts such as `3/7`.
 
 INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument;
 tests/noise/test_combined_noise.py compares with exact distributions.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,15 +25,21 @@ from math import ceil, hypot, log, sqrt
 from statistics import NormalDist
 from typing import Final, TypeAlias
 
-from gateway.noise.convolution import ConvolutionStep, smallest_margin, weighted_nearest
+from gateway.json_form import Json
+from gateway.noise.convolution import (
+    ConvolutionStep,
+    SummedNoise,
+    add_groups,
+    smallest_margin,
+    weighted_nearest,
+)
+from gateway.noise.convolution import kurtosis as of_one
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import SummedNoise, add_groups
-from gateway.noise.sum_noise import kurtosis as of_one
 
 _SMOOTH: Final = 4.0  # above this standard deviation, steps of 1 are small beside the noise
 _ROUNDED: Final = 1 / sqrt(8)  # what rounding to steps of 1 adds at most, for halves
-_NEXT: Final = 0.17  # see `sum_noise`: for unequal terms it is less
+_NEXT: Final = 0.17  # see `convolution`: for unequal terms it is less
 _PARTS: Final = 2**32
 _MANY: Final = 64  # a sum of so many terms cannot be told from a normal distribution
 
@@ -272,3 +281,83 @@ def unit_variance(noises: Sequence[AnyNoise], most: int) -> Fraction:
     """
     least = min(map(variance_of, noises)) / most**2
     return least / 4 if len(noises) > 1 else least
+
+
+_RATIO: Final = re.compile(r"[0-9]+/[0-9]+")
+
+
+class UnreadableNoise(ValueError):
+    """A text that `noise_json` does not write."""
+
+
+def noise_json(noise: AnyNoise) -> Json:
+    """The JSON that `noise_of_json` reads."""
+    match noise:
+        case DiscreteLaplace(scale):
+            return {"laplace": _written(scale)}
+        case DiscreteGaussian(variance):
+            return {"gaussian": _written(variance)}
+        case SummedNoise():
+            return {"added": noise_json(noise.noise), "count": noise.count}
+        case CombinedNoise():
+            return {"mixed": [_term_json(one) for one in noise.terms]}
+
+
+def noise_of_json(said: Json) -> AnyNoise:
+    """The noise, equal to the one that was written."""
+    match said:
+        case {"added": of, "count": int(count), **rest} if not rest:
+            return SummedNoise(_mechanism(of), _counted(count))
+        case {"mixed": list(terms), **rest} if not rest:
+            try:
+                return CombinedNoise(tuple(map(_term, terms)))
+            except ValueError as unfit:
+                raise UnreadableNoise(str(unfit)) from unfit
+        case _:
+            return _mechanism(said)
+
+
+def _term_json(term: Term) -> Json:
+    return {
+        "weight": _written(term.weight),
+        "noise": noise_json(term.noise),
+        "count": term.count,
+        "groups": term.groups,
+    }
+
+
+def _term(said: Json) -> Term:
+    match said:
+        case {"weight": weight, "noise": noise, "count": int(count), "groups": int(groups), **rest} if not rest:  # fmt: skip
+            return Term(_ratio(weight), _mechanism(noise), _counted(count), _counted(groups))
+        case _:
+            raise UnreadableNoise("no term of a noise")
+
+
+def _mechanism(said: Json) -> Mechanism:
+    match said:
+        case {"laplace": scale, **rest} if not rest:
+            return DiscreteLaplace(_ratio(scale))
+        case {"gaussian": variance, **rest} if not rest:
+            return DiscreteGaussian(_ratio(variance))
+        case _:
+            raise UnreadableNoise("no noise that is known")
+
+
+def _written(ratio: Fraction) -> str:
+    return f"{ratio.numerator}/{ratio.denominator}"
+
+
+def _ratio(said: Json) -> Fraction:
+    if not isinstance(said, str) or not _RATIO.fullmatch(said):
+        raise UnreadableNoise("no ratio of whole numbers")
+    above, below = map(int, said.split("/"))
+    if not above or not below:
+        raise UnreadableNoise("no ratio above 0")
+    return Fraction(above, below)
+
+
+def _counted(said: int) -> int:
+    if isinstance(said, bool) or said < 1:
+        raise UnreadableNoise("no count")
+    return said

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram
 from gateway.noise.entropy import Entropy
+from gateway.noise.exponential import Choice as Selecting
+from gateway.noise.exponential import PureSelection, selection_for, selection_within
 from gateway.noise.quantile import (
     RankQuestion,
     draw_buckets,
@@ -25,10 +27,7 @@ from gateway.noise.quantile import (
     rank_error,
     rank_from_end,
 )
-from gateway.noise.selection import Choice as Selecting
-from gateway.noise.selection import PureSelection, selection_for, selection_within
-from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit
-from gateway.sensitivity.ranks import Lowest
+from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit, Lowest
 
 Key = tuple[Value | None, ...]
 Span: TypeAlias = tuple[Fraction, Fraction]

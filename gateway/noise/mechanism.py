@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, fsum, sinh, sqrt
 
-from gateway.noise.decay_weights import Decay
-from gateway.noise.discrete_gaussian import discrete_gaussian
-from gateway.noise.discrete_laplace import discrete_laplace
+from gateway.noise.enclosure import Decay, TableCache
 from gateway.noise.entropy import Entropy
-from gateway.noise.table_cache import TableCache
+from gateway.noise.samplers import discrete_gaussian, discrete_laplace, draw_noise, make_staircase
 from gateway.noise.tail_bounds import gaussian_reach, laplace_reach
-from gateway.noise.vector_sampler import draw_noise, make_staircase
 
 CONFIDENCE = Fraction(95, 100)
 # With so many draws a table is worth making even once. The number of groups decides, so the branch taken shows no

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.noise.entropy import Entropy
-from gateway.noise.exponential import Scores
-from gateway.noise.selection import Choice
-from gateway.sensitivity.ranks import Aim, BesideQuantile, Highest, Lowest, QuantileLevel
+from gateway.noise.exponential import Choice, Scores
+from gateway.sensitivity.choices import Aim, BesideQuantile, Highest, Lowest, QuantileLevel
 
 _LONGEST = 1 << 61
 _OUTSIDE = Fraction(1, 20)
@@ -39,7 +38,7 @@ def draw_buckets(counts: Counts, questions: Sequence[RankQuestion], entropy: Ent
 
 
 def bucket_scores(counts: Counts, aim: Aim) -> Scores:
-    """The score u_b of every bucket: see `gateway.sensitivity.ranks`."""
+    """The score u_b of every bucket: see `gateway.sensitivity.choices`."""
     return _ranked(counts).scores(aim)
 
 

@@ -1,11 +1,11 @@
-"""Tail bounds of noise: the smallest k ≥ 0 with P(X ≥ k) ≤ limit, for intervals and thresholds.
+"""Tail bounds of noise, for intervals and thresholds: the smallest k ≥ 0 with P(X ≥ k) ≤ limit.
 
 For Laplace, and for Gaussian noise up to a variance of 2^16, the bounds are as close as needed and k is the
 smallest. Beyond that P(X ≥ k) ≤ P(N ≥ k-1) is used, with N the normal distribution, and k may be one too large.
 Floats only say where the search starts. The argument: docs/proofs/noise.md.
 
-INVARIANT: k is never too small. It is taken only when the inequality is proven with bounds on the safe side;
-what is still open after `_ATTEMPTS` doublings of the precision counts as not proven.
+INVARIANT: k is never too small. It is taken only when the inequality is proven with bounds on the safe side; what
+is still open after `_ATTEMPTS` doublings of the precision counts as not proven.
 """
 
 from bisect import bisect_left
@@ -16,8 +16,7 @@ from itertools import accumulate
 from math import isqrt, log
 from statistics import NormalDist
 
-from gateway.noise.decay_weights import Decay, decay_weights
-from gateway.noise.enclosure import decay_bounds, normal_tail_within
+from gateway.noise.enclosure import Decay, decay_bounds, decay_weights, normal_tail_within
 
 SUMMED_VARIANCE = 1 << 16  # the largest whose weights are summed one by one
 _FIRST_BITS = 128

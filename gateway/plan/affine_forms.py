@@ -20,8 +20,7 @@ from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import ColumnType, Family
 from gateway.plan import affine_rounding as rounding
 from gateway.plan.affine_rounding import NUMBERS, Ends, Form
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import Measure, PerUnit, WindowCall
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Constant, Project, Scan, Window

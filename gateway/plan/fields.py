@@ -1,12 +1,23 @@
-"""A column of a relation in a plan: what it is called, what it can hold, and where it comes from."""
+"""The columns of a relation in a plan: what they are called, their types, and where they come from; and the labels of
+rows.
+
+A label says what may be known about the rows of a relation, as in information-flow typing. A relation is Public,
+Protected(unit) - rows that belong to units, the rows of a unit depending on that unit's rows and on public data
+alone - or Released: noisy, paid for, and public from then on.
+
+INVARIANT: labels are computed where a node is made, by this table and nothing else. What the table does not name
+cannot be made.
+"""
 
 import re
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Anything, Domain
 from gateway.catalog.tables import ColumnRef
-from gateway.catalog.types import ColumnType
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.errors import Code, UnsupportedSql
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -46,3 +57,109 @@ class Field:
     origins: frozenset[ColumnRef] = frozenset()
     tie: Tie = Tie.NONE
     texts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """Anyone who may ask may know it."""
+
+    def __str__(self) -> str:
+        return "public"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedLabel:
+    """Was noisy and paid for when it came to be; free from then on."""
+
+    def __str__(self) -> str:
+        return "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """Rows of units. `rows` is how many a unit is declared to have at most; None: nothing bounds it.
+
+    `groups` is how many groups of an answer a unit counts in. Both only ever say how much of a unit
+    is let through later: a wrong number costs accuracy, not privacy, since bounding enforces it.
+    """
+
+    unit: str
+    rows: int | None
+    groups: int
+
+    def __str__(self) -> str:
+        return f"protected({self.unit})"
+
+
+Label: TypeAlias = Public | ReleasedLabel | Protected
+
+
+def join_label(left: Label, right: Label, *, on_unit: bool) -> Label:
+    """Rows of persons meet each other on the person alone; public and released rows meet anything."""
+    if not isinstance(left, Protected):
+        return right if isinstance(right, Protected) else free_label(left, right)
+    if not isinstance(right, Protected):
+        return left
+    if left.unit != right.unit or not on_unit:
+        raise UnsupportedSql(
+            Code.UNIT_EQUALITY,
+            "the join condition does not compare both unit keys",
+            "add an equality of both unit keys to the ON clause",
+        )
+    return left
+
+
+def free_label(*labels: Label) -> Label:
+    """Several relations without rows of persons, seen as one."""
+    return (
+        ReleasedLabel() if any(isinstance(label, ReleasedLabel) for label in labels) else Public()
+    )
+
+
+INTEGER: Final = ColumnType(Kind.INTEGER)
+BIGINT: Final = ColumnType(Kind.BIGINT)
+NUMERIC: Final = ColumnType(Kind.NUMERIC)
+DOUBLE: Final = ColumnType(Kind.DOUBLE)
+TEXT: Final = ColumnType(Kind.TEXT)
+BOOLEAN: Final = ColumnType(Kind.BOOLEAN)
+DATE: Final = ColumnType(Kind.DATE)
+TIMESTAMP: Final = ColumnType(Kind.TIMESTAMP)
+TIMESTAMPTZ: Final = ColumnType(Kind.TIMESTAMPTZ)
+
+NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
+TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
+
+_RANK: Final = (Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.NUMERIC, Kind.REAL, Kind.DOUBLE)
+
+
+def is_number(of: ColumnType) -> bool:
+    return of.family in NUMBERS
+
+
+def plain(of: ColumnType) -> ColumnType:
+    """The type without precision and length, as the result of an operator has it."""
+    return TEXT if of.family is Family.TEXT else ColumnType(of.kind)
+
+
+def common_type(left: ColumnType, right: ColumnType) -> ColumnType | None:
+    """The type in which both can be compared or stand in one column; None when there is none."""
+    if left == right:
+        return left
+    if is_number(left) and is_number(right):
+        return _wider(left, right)
+    if left.family is right.family:
+        if left.family is Family.TIMESTAMP:
+            # the meaning of comparing the two kinds depends on the session's time zone
+            return None
+        return plain(left)
+    if {left.family, right.family} == TIMES:
+        stamp = left if left.family is Family.TIMESTAMP else right
+        # a date becomes a timestamptz by the session's time zone
+        return stamp if stamp.kind is Kind.TIMESTAMP else None
+    return None
+
+
+def _wider(left: ColumnType, right: ColumnType) -> ColumnType:
+    if Family.FLOAT in {left.family, right.family} and left.kind is not right.kind:
+        return DOUBLE
+    return ColumnType(max(left.kind, right.kind, key=_RANK.index))

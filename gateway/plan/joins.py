@@ -7,9 +7,16 @@ from typing import ClassVar
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import Field, Tie, column_id
-from gateway.plan.labels import Label, Protected, join_label
-from gateway.plan.narrowing import conjuncts, narrow_fields
+from gateway.plan.fields import (
+    BOOLEAN,
+    Field,
+    Label,
+    Protected,
+    Tie,
+    column_id,
+    common_type,
+    join_label,
+)
 from gateway.plan.node import (
     BrokenPlan,
     Node,
@@ -21,9 +28,8 @@ from gateway.plan.node import (
     walk_nodes,
     with_own_ids,
 )
-from gateway.plan.relations import Filter, Scan, below_filters
+from gateway.plan.relations import Filter, Scan, below_filters, conjuncts, narrow_fields
 from gateway.plan.scalars import Call, Ref, Scalar, scalar_origins
-from gateway.plan.types import BOOLEAN, common_type
 
 
 @dataclass(frozen=True)

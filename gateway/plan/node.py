@@ -11,8 +11,7 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
-from gateway.plan.fields import Field, Tie
-from gateway.plan.labels import Label
+from gateway.plan.fields import Field, Label, Tie
 from gateway.plan.scalars import Ref, Scalar, scalar_origins, walk_scalar
 
 Claims: TypeAlias = frozenset[frozenset[str]]

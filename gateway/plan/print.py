@@ -1,9 +1,8 @@
 """A plan as an indented tree, for people and for golden files."""
 
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.aggregates import Aggregate, PerUnit
+from gateway.plan.fields import Field, Protected
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Scalar

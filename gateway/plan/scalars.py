@@ -13,8 +13,7 @@ from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
-from gateway.plan.fields import Field
-from gateway.plan.types import BOOLEAN
+from gateway.plan.fields import BOOLEAN, Field
 
 ANYTHING = Anything()
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
+from gateway.plan.fields import BIGINT, INTEGER, NUMERIC
 from gateway.plan.scalars import (
     Call,
     Case,
@@ -23,7 +24,6 @@ from gateway.plan.scalars import (
     StagedMember,
     StagedValue,
 )
-from gateway.plan.types import BIGINT, INTEGER, NUMERIC
 
 _INFIX = frozenset(
     {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "and", "or", "||", "^"}

@@ -1,11 +1,14 @@
-"""Policy decision: may this subject query these tables and columns in these ways for this purpose?
+"""Decisions: what a subject may ask of a dataset, and the row filters that hold for it.
 
-Default deny; forbid overrides permit. A use is permitted if some applicable permitting rule grants it and no
-applicable forbidding rule names it. Rules are a set: their order does not matter.
+May this subject query these tables and columns in these ways for this purpose? Default deny; forbid overrides
+permit. A use is permitted if some applicable permitting rule grants it and no applicable forbidding rule names it.
+Rules are a set: their order does not matter.
 
 INVARIANT: adding a forbidding rule never permits what was refused; without rules nothing is permitted.
-INVARIANT: a refusal depends on the query, the subject and the policy, and names nothing that the subject may
-not see: hidden and non-existent names read alike.
+INVARIANT: a refusal depends on the query, the subject and the policy, and names nothing that the subject may not
+see: hidden and non-existent names read alike.
+INVARIANT: a row filter stands directly above every scan of the table, wherever in the plan that is, so nothing of
+a forbidden row gets anywhere. Values are compared as data; none is ever SQL text.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,9 +17,15 @@ from typing import Protocol
 
 from gateway.catalog.tables import ColumnRef, Dataset, visible_part
 from gateway.errors import Code, NotPermitted
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import BOOLEAN
+from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.relations import Filter, Scan
+from gateway.plan.rewrite import rewrite_plan
+from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules
 from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest_budget
-from gateway.policy.row_rules import BoundRows
+from gateway.policy.row_rules import BoundRows, BoundTest
 from gateway.policy.subjects import Subject
 
 
@@ -217,3 +226,42 @@ def _order(use: Use) -> tuple[str, str, str]:
     if isinstance(use, TableUse):
         return "", use.table, ""
     return use.column.table, use.column.column, use.operation
+
+
+def filter_rows(plan: Aggregate, dataset: Dataset, rows: Mapping[str, Rows]) -> Aggregate:
+    """The plan restricted to the rows that the decision permits; `dataset` is the whole one."""
+
+    def permitted(node: Node) -> Node:
+        if not isinstance(node, Scan) or node.table.name not in rows:
+            return node
+        # a rule may name a column that the subject does not see
+        whole = dataset.table(node.table.name)
+        scan = node if whole is None else Scan(whole, node.alias, node.unit)
+        return Filter(scan, _joined("and", [_clause(one, scan) for one in rows[node.table.name]]))
+
+    made = rewrite_plan(plan, permitted)
+    if not isinstance(made, Aggregate):
+        raise BrokenPlan("a release that is none any more")
+    return made
+
+
+def _clause(alternatives: frozenset[BoundRows], scan: Scan) -> Scalar:
+    either = [
+        _joined("and", [_test(test, scan) for test in one.tests])
+        for one in sorted(alternatives, key=repr)
+    ]
+    return _joined("or", either)
+
+
+def _test(test: BoundTest, scan: Scan) -> Scalar:
+    for column, one in zip(scan.table.columns, scan.fields, strict=True):
+        if column.name == test.column:
+            among = tuple(Literal(value, one.type) for value in test.values)
+            return Call("in", (Ref(one), *among), BOOLEAN, one.nullable)
+    raise BrokenPlan("a row rule over a column that is not scanned")
+
+
+def _joined(word: str, conditions: list[Scalar]) -> Scalar:
+    if len(conditions) == 1:
+        return conditions[0]
+    return Call(word, tuple(conditions), BOOLEAN, any(one.nullable for one in conditions))

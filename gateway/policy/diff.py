@@ -12,8 +12,8 @@ from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef, Table
 from gateway.policy.applicable import FRONT_ENDS, RequestContext
 from gateway.policy.decide import usable_columns, usable_tables
-from gateway.policy.field_types import format_duration
 from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.model import format_duration
 from gateway.policy.policy import (
     AnswerSettings,
     Budget,

@@ -13,13 +13,11 @@ from gateway.catalog.tables import Column, ColumnRef, Dataset
 from gateway.catalog.types import Family
 from gateway.catalog.values import InvalidValue, read_number
 from gateway.errors import Code, NotPermitted
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.scalars import Case, Ref, Scalar
-from gateway.policy.field_types import seconds_of
-from gateway.policy.model import PolicyModel
+from gateway.policy.model import PolicyModel, seconds_of
 from gateway.policy.policy import ReportedRanges
-from gateway.policy.problems import Complaints, Path
+from gateway.policy.validate import Complaints, FieldPath
 from gateway.policy.yaml import quote_word
 from gateway.units import format_decimal
 
@@ -81,7 +79,7 @@ def read_reported(model: PolicyModel, dataset: Dataset, complaints: Complaints) 
     return ReportedRanges(None if counted is None else Fraction(counted.count), columns)
 
 
-def _read(written: str, column: Column, path: Path, complaints: Complaints) -> Fraction | None:
+def _read(written: str, column: Column, path: FieldPath, complaints: Complaints) -> Fraction | None:
     family = column.type.family
     if family not in _RANGED:
         hint = "numbers, dates and timestamps can be"

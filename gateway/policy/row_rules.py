@@ -18,9 +18,9 @@ from typing import NoReturn
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
 from gateway.catalog.values import InvalidValue, Value, read_value
-from gateway.policy.conditions.lexer import InvalidCondition
-from gateway.policy.problems import suggestion
+from gateway.policy.conditions.parser import InvalidCondition
 from gateway.policy.subjects import Subject
+from gateway.policy.validate import suggestion
 
 _WORD = re.compile(
     r"\s+|(?P<text>'(?:[^']|'')*')|(?P<number>[+-]?[0-9]+(?:\.[0-9]+)?)(?![A-Za-z0-9_.])"

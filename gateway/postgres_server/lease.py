@@ -19,8 +19,7 @@ from gateway.postgres_server.directories import (
     open_home,
     prepare_directory,
 )
-from gateway.postgres_server.files import translate_os_errors
-from gateway.postgres_server.locks import Hold, hold_lock, is_free
+from gateway.postgres_server.files import Hold, hold_lock, is_free, translate_os_errors
 from gateway.postgres_server.os_user import OsUser, server_account
 from gateway.postgres_server.postmaster import (
     ServerSetup,

@@ -22,15 +22,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server.configuration import HBA, state_configuration
+from gateway.postgres_server.cluster import HBA, state_configuration
 from gateway.postgres_server.directories import (
     Address,
     ServerDirectory,
     clear_socket_dir,
     make_socket_dir,
 )
-from gateway.postgres_server.files import write_durably
-from gateway.postgres_server.locks import inherit_lock, is_free
+from gateway.postgres_server.files import inherit_lock, is_free, write_durably
 from gateway.postgres_server.os_user import OsUser
 from gateway.postgres_server.programs import Programs
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server.directories import SYSTEM
-from gateway.postgres_server.files import make_directory
-from gateway.postgres_server.locks import hold_lock
+from gateway.postgres_server.files import hold_lock, make_directory
 from gateway.postgres_server.os_user import OsUser
 
 _MAJOR = "18"

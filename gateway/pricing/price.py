@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Final, Protocol, TypeVar
 
 from gateway.binding.bound import Cut
-from gateway.budget.account import Account, Currency, Limits
-from gateway.budget.account_names import analyst_account
+from gateway.budget.account import Account, Currency, Limits, analyst_account
 from gateway.budget.balances import path_of
 from gateway.budget.charge import (
     CachedMeasurement,
@@ -17,7 +16,7 @@ from gateway.budget.charge import (
     CopiedDraw,
     Idempotency,
 )
-from gateway.datasets.bind_question import BoundQuestion
+from gateway.datasets.view import BoundQuestion
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import (

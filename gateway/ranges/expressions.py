@@ -1,20 +1,27 @@
-"""The range of an expression, from the ranges of the columns it reads.
+"""The range of an expression from the ranges of the columns it reads, how conditions narrow these, and how near to
+zero it can come.
+
+A type can say how near to zero a number comes without being zero: there is no whole number between 0 and 1. A
+declared step does not say so: a domain clamps a value to its ends, not onto its steps.
 
 INVARIANT: whatever values the columns have within their ranges, the expression is NULL or within its own.
 Arithmetic has a range only where all its operands have one; comparing needs none.
+INVARIANT: only the values that are not NULL are spoken of, and a range only ever becomes narrower.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions import range_arithmetic, time_ranges
 from gateway.functions.calendar import DAY, days_of, microseconds_of
-from gateway.functions.range import (
+from gateway.functions.grains import common_grain
+from gateway.functions.range_arithmetic import (
     NOTHING,
     OPEN,
     Bounds,
@@ -24,12 +31,116 @@ from gateway.functions.range import (
     meet_bounds,
 )
 from gateway.functions.table import function_of
+from gateway.plan.fields import is_number
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift, StagedValue
-from gateway.plan.types import is_number
-from gateway.ranges.granularity import grain_of
-from gateway.ranges.narrowing import narrow_columns
+
+
+def grain_of(scalar: Scalar) -> Fraction | None:  # noqa: PLR0911 - one answer for each kind
+    """A number of which all values are whole multiples, whatever the data are; None: not known."""
+    if scalar.type.family is Family.WHOLE:
+        return Fraction(1)
+    match scalar:
+        case Literal(value) if isinstance(value, int | Fraction) and not isinstance(value, bool):
+            return abs(Fraction(value)) or Fraction(1)
+        case Ref(field) if field.type.family is Family.EXACT:
+            return field.type.resolution
+        case Cast(what, kind) if kind.family is Family.EXACT:
+            return kind.resolution if kind.resolution is not None else grain_of(what)
+        case Cast(what, kind) if kind.family is Family.FLOAT and what.type.family is Family.WHOLE:
+            return Fraction(1)
+        case Case():
+            return common_grain(scalar.results, grain_of)
+        case Call():
+            grain = function_of(scalar).grain
+            return None if grain is None else grain(scalar, grain_of)
+        case _:
+            return None
+
 
 Columns = Mapping[str, Bounds]
+Of = Callable[[Scalar, Columns], Bounds]
+
+_MIRRORED: Final = MappingProxyType({"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="})
+_OPPOSITE: Final = MappingProxyType({"<": ">=", "<=": ">", ">": "<=", ">=": "<", "<>": "="})
+
+
+def narrow_columns(condition: Scalar, columns: Columns, of: Of, *, holds: bool = True) -> Columns:
+    """The columns where the condition is true; with `holds=False`, where it is false or NULL."""
+    if not isinstance(condition, Call):
+        return columns
+    name, parts = condition.function, condition.parts
+    if name == "not":
+        # NOT c is true where c is false; where NOT c is not true, c may be NULL: nothing is known
+        return narrow_columns(parts[0], columns, of, holds=False) if holds else columns
+    if name in {"and", "or"}:
+        return (
+            _all(parts, columns, of, holds)
+            if (name == "and") is holds
+            else (_any(parts, columns, of, holds))
+        )
+    if name == "in":
+        return _within(parts, columns, of) if holds else columns
+    operator = name if holds else _OPPOSITE.get(name, "")
+    if operator not in _MIRRORED:
+        return columns
+    left, right = parts
+    return _compared(
+        right, _MIRRORED[operator], left, _compared(left, operator, right, columns, of), of
+    )
+
+
+def _all(parts: tuple[Scalar, ...], columns: Columns, of: Of, holds: bool) -> Columns:  # noqa: FBT001
+    for part in parts:
+        columns = narrow_columns(part, columns, of, holds=holds)
+    return columns
+
+
+def _any(parts: tuple[Scalar, ...], columns: Columns, of: Of, holds: bool) -> Columns:  # noqa: FBT001
+    each = [narrow_columns(part, columns, of, holds=holds) for part in parts]
+    changed = {name for one in each for name, found in one.items() if found != columns.get(name)}
+    made = dict(columns)
+    for name in changed:
+        if all(name in one for one in each):
+            made[name] = hull_bounds(one[name] for one in each)
+    return made
+
+
+def _within(parts: tuple[Scalar, ...], columns: Columns, of: Of) -> Columns:
+    what, *among = parts
+    if not isinstance(what, Ref) or not _comparable(what, *among):
+        return columns
+    return _with(what, hull_bounds(of(one, columns) for one in among), columns)
+
+
+def _compared(left: Scalar, operator: str, right: Scalar, columns: Columns, of: Of) -> Columns:
+    if not isinstance(left, Ref) or not _comparable(left, right):
+        return columns
+    other = of(right, columns)
+    match operator:
+        case "=":
+            return _with(left, other, columns)
+        case "<" | "<=":
+            return _with(left, Bounds(None, other.high), columns)
+        case _:
+            return _with(left, Bounds(other.low, None), columns)
+
+
+def _with(column: Ref, found: Bounds, columns: Columns) -> Columns:
+    before = columns.get(column.field.id)
+    if before is None:
+        made = Bounds(found.low, found.high)
+    else:
+        narrow = meet_bounds(before, found)
+        made = Bounds(narrow.low, narrow.high, before.step)
+    return {**columns, column.field.id: made}
+
+
+def _comparable(*scalars: Scalar) -> bool:
+    """Whether their ranges are in one measure: not days and microseconds, and no texts."""
+    families = {one.type.family for one in scalars}
+    numbers = {Family.WHOLE, Family.EXACT, Family.FLOAT}
+    return families <= numbers or families in ({Family.DATE}, {Family.TIMESTAMP})
+
 
 STAGED_REACH: Final = 10**18
 """A released number that is put into a plan and is larger counts as NULL."""

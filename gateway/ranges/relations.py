@@ -20,7 +20,7 @@ from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.functions.calendar import DAY
-from gateway.functions.range import (
+from gateway.functions.range_arithmetic import (
     NOTHING,
     OPEN,
     Bounds,
@@ -31,17 +31,18 @@ from gateway.functions.range import (
     meet_bounds,
     range_bounds,
 )
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
+from gateway.plan.fields import Field, Label, Protected, is_number
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Label, Protected
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Scalar
-from gateway.plan.types import is_number
-from gateway.ranges.expressions import STAGED_REACH, bounds_of, type_bounds, value_bounds
-from gateway.ranges.narrowing import narrow_columns
+from gateway.ranges.expressions import (
+    bounds_of,
+    narrow_columns,
+    type_bounds,
+    value_bounds,
+)
 
 
 def aggregate_bounds(  # noqa: PLR0911 - one answer for each function
@@ -205,9 +206,6 @@ def _as_type(found: Bounds, of: ColumnType, to: ColumnType) -> Bounds:
     return bounds(
         found.low * DAY, found.high * DAY, None if found.step is None else found.step * DAY
     )
-
-
-__all__ = ["STAGED_REACH", "Range", "aggregate_bounds", "range_of", "ranges_of"]
 
 
 def range_of(scalar: Scalar, columns: Mapping[str, Range]) -> Range | None:

@@ -17,8 +17,8 @@ from typing import Final
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.plan.affine import Affinity, choice_results
 from gateway.plan.aggregates import Measure
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids
-from gateway.plan.types import BOOLEAN
 from gateway.regions.choices import as_choice, of_condition
 from gateway.regions.predicate import opaque_region
 from gateway.regions.region import EVERYTHING, Region, TooLarge, region_of_cells

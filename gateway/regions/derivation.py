@@ -9,7 +9,7 @@ from typing import Final
 
 from gateway.catalog.domains import Anything
 from gateway.digest import digest
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field

@@ -18,7 +18,7 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import moment_at
 from gateway.functions.exact_values import exact_number
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.sql_text import decimal_sql
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 

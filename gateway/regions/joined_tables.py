@@ -3,7 +3,7 @@ them.
 
 A table is joined in this sense if it is scanned on the way of the rows: below filters, projections, windows,
 groupings by person and marks, on either side of an inner join, on the preserved side of a left join. Rows of
-persons are joined on the person alone (`plan/labels.py`), so the joined row is the unit's own. Then a column of
+persons are joined on the person alone (`plan/fields.py`), so the joined row is the unit's own. Then a column of
 the table is the same in all rows of a unit, wherever it is read, if the table has one row for each unit.
 
 No table is reported if a table of one row for each unit is read beside the way: on the far side of a left join,
@@ -28,7 +28,7 @@ from gateway.catalog.tables import Column, ColumnRef
 from gateway.catalog.types import Family
 from gateway.functions.function import Nulls
 from gateway.functions.table import function_of
-from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.aggregates import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Scan, Window

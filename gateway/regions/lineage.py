@@ -17,17 +17,13 @@ from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
 from gateway.digest import digest
 from gateway.plan.affine import Affinity
-from gateway.plan.aggregates import Measure
-from gateway.plan.fields import Field, Tie
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import Measure, PerUnit
+from gateway.plan.fields import BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
-from gateway.plan.labels import Protected
-from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import BrokenPlan, Node, is_unit
-from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
+from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window, conjuncts
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
-from gateway.plan.types import BOOLEAN
 from gateway.ranges.relations import columns_of
 from gateway.regions.axis import RegionAxis
 from gateway.regions.base_columns import Base, bases_of, has_one_row

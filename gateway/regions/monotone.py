@@ -17,7 +17,7 @@ from gateway.functions.table import function_of
 from gateway.functions.thresholds import Threshold, Unsolved
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Ref, Scalar, Shift
-from gateway.ranges.evaluate import evaluate_at
+from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, RegionAxis
 from gateway.regions.cells import Cells, StepCells, intersection, union
 from gateway.regions.grid import clamp_cell, grid_of, is_distinct, value_at

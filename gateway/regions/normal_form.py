@@ -12,6 +12,7 @@ from typing import Final
 from gateway.catalog.types import Family
 from gateway.functions.calendar import months_later
 from gateway.functions.exact_values import NotComputed
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import (
     Call,
     Cast,
@@ -26,8 +27,7 @@ from gateway.plan.scalars import (
     walk_scalar,
 )
 from gateway.plan.sql_text import scalar_sql
-from gateway.plan.types import BOOLEAN
-from gateway.ranges.evaluate import evaluate_at
+from gateway.ranges.enumerate import evaluate_at
 
 MIRRORED: Final = MappingProxyType(
     {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

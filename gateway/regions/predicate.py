@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.catalog.types import Family
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Literal, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
-from gateway.plan.types import BOOLEAN
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
 from gateway.regions.cells import NameCells

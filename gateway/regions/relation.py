@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.node import is_unit
 from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
 from gateway.regions.region import Region
@@ -18,6 +17,7 @@ from gateway.regions.region import Region
 OUTER: Final = "left join"
 """How the link of an outer join begins."""
 _FINE: Final = 24
+_FEW: Final = 3  # days, years or amounts: fewer than a week, which is a common window
 _MOST_NESTED: Final = 8
 
 
@@ -66,15 +66,15 @@ def is_small(region: Region) -> bool:
 
 
 def _is_few(cells: Cells, axis: RegionAxis) -> bool:
-    if axis.quasi:
-        found = cell_count(cells, axis)
+    if axis.kind is AxisKind.NAMES:
+        found = cell_count(cells, axis) if axis.quasi else None
         return found is not None and found <= _FINE
-    if axis.column is None or axis.kind is not AxisKind.STEPS or is_only_null(cells):
+    if axis.column is None or is_only_null(cells):
         return False
     found = cell_count(without_null(cells), axis)
-    if found is None or found > _FINE:
+    if found is None or found > _FEW:
         return False
-    return axis.size is None or found * _FINE <= axis.size
+    return axis.quasi or axis.size is None or found * _FINE <= axis.size
 
 
 def is_equality(part: Scalar) -> bool:

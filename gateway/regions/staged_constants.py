@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.joins import Join, Mark
 from gateway.plan.relations import Constant, StagedRows
 from gateway.plan.scalars import (
@@ -22,7 +23,6 @@ from gateway.plan.scalars import (
     StagedValue,
     transform,
 )
-from gateway.plan.types import BOOLEAN
 from gateway.regions.normal_form import normal
 from gateway.regions.relation import Relation
 

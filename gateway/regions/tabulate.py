@@ -18,7 +18,7 @@ from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk_scalar
 from gateway.plan.sql_text import scalar_sql
-from gateway.ranges.evaluate import evaluate_at
+from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import (
     Cells,

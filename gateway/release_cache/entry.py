@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar, cast
 from gateway.catalog.values import Value
 from gateway.noise.combined_noise import AnyNoise, unit_variance
 from gateway.noise.drawn_choices import Span
-from gateway.noise.selection import Choice as Selecting
+from gateway.noise.exponential import Choice as Selecting
 from gateway.regions.region import Box, Region
 from gateway.regions.scope import GroupKey, ReleaseScope
 from gateway.units import Epsilon

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, bindparam, func, select
 
-from gateway.auth.lookup import translate_state_errors
+from gateway.auth.key_store import translate_state_errors
 from gateway.release_cache.events import (
     CacheEventKind,
     DataRefreshed,
@@ -29,7 +29,7 @@ from gateway.state.anchor import GENESIS, Fact, Position
 from gateway.state.connections import PreparedRead
 from gateway.state.draft import Draft
 from gateway.state.tables import asked_events, released_contents, trail_records
-from gateway.trail import times as moments
+from gateway.trail import seal
 from gateway.trail.seal import EVENT_COLUMNS, EventChain, ForgedRow, Seal, is_mac, stretch_of
 
 REFRESHED = "refreshed:"
@@ -159,7 +159,7 @@ def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[Logg
             yield LoggedEvent(
                 dataset,
                 row["ordinal"],
-                moments.parse_moment(row["moment"]),
+                seal.parse_moment(row["moment"]),
                 row["subject"],
                 row["query_id"],
                 event,

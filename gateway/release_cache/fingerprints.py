@@ -27,12 +27,12 @@ from typing import Final, assert_never
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.binding.provenance.effort import is_deterministic
 from gateway.budget.account import Currency
-from gateway.catalog.system_tables import is_system_table
+from gateway.catalog.tables import is_system_table
 from gateway.catalog.values import value_json
 from gateway.digest import digest
 from gateway.json_form import Json
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Join, Mark
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Window
@@ -40,11 +40,19 @@ from gateway.plan.scalars import Scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.scope import normal_text
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit
-from gateway.sensitivity.group_keys import constant_per_unit
-from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.choices import (
+    BinnedRows,
+    Choice,
+    End,
+    Frequent,
+    Histogram,
+    Limit,
+    QuantileLevel,
+)
+from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import (
     Different,
+    Lattice,
     Products,
     Quantity,
     Rows,
@@ -53,7 +61,6 @@ from gateway.sensitivity.measurement import (
     Total,
     Units,
 )
-from gateway.sensitivity.ranks import QuantileLevel
 
 _VERSION: Final = (
     1  # of what is in a digest: with another number nothing that was kept before is found

@@ -20,7 +20,7 @@ from gateway.release_cache.assemble import PlannedMeasurement
 from gateway.release_cache.entry import Content
 from gateway.release_cache.events import ContentStored
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-from gateway.sensitivity.group_keys import constant_per_unit
+from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import DistanceOrigin, Rows, Slot, Total, Units
 
 MOST_COUNTED: Final = 2_000

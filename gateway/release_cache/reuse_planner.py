@@ -99,9 +99,8 @@ class PlannedPart:
         analysis = self.analysis
         listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
         ground = scope_of(analysis.plan, listed, names, there)
-        if ground in self.compared:
-            return ()
-        return (ground, *aggregate_scopes(analysis.plan, ground, names, there))
+        found = (ground, *aggregate_scopes(analysis.plan, ground, names, there))
+        return found if set(found) - set(self.compared) else ()
 
     @property
     def taken(self) -> Iterator[Match]:
@@ -257,11 +256,12 @@ class _Planning:
         ground = scope_of(analysis.plan, listed, content)
         asides = aggregate_scopes(analysis.plan, ground, content)
         compared = (ground, *asides)
-        folded = scope_of(analysis.plan, listed, content, known) if known else ground
-        if folded != ground:
-            # for the auditor alone: how often a row is joined with a constant is not in it
-            beside = aggregate_scopes(analysis.plan, folded, content, known)
-            asides = compared = (folded, *beside)
+        if known:
+            folded = scope_of(analysis.plan, listed, content, known)
+            with_constants = (folded, *aggregate_scopes(analysis.plan, folded, content, known))
+            if with_constants != compared:
+                # for the auditor alone: how often a row is joined with a constant is not in it
+                asides = compared = with_constants
         wanted = measurement_request(
             analysis,
             ground,

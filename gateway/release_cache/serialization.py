@@ -15,10 +15,10 @@ from typing import Final
 
 from gateway.catalog.values import Value, value_json, value_of_json
 from gateway.json_form import Json
+from gateway.noise.combined_noise import noise_json, noise_of_json
 from gateway.noise.drawn_choices import Span
-from gateway.noise.json import noise_json, noise_of_json
-from gateway.noise.selection import Choice as Selecting
-from gateway.noise.selection import PureSelection, Selection
+from gateway.noise.exponential import Choice as Selecting
+from gateway.noise.exponential import PureSelection, Selection
 from gateway.regions.scope import scope_json, scope_of_json
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content, Key
 from gateway.units import Epsilon, UnitError

@@ -19,7 +19,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from gateway.auth.lookup import translate_state_errors
+from gateway.auth.key_store import translate_state_errors
 from gateway.budget.account import ratio_text
 from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import TextRows

@@ -11,8 +11,8 @@ from gateway.binding.bound import Bound, Cut, ResultColumn, TracedSql
 from gateway.columnar.intervals import IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row, TextRows, Texts
 from gateway.noise.combined_noise import AnyNoise, CombinedNoise
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.sum_noise import SummedNoise
 from gateway.plan.formulas import AggregateRef, Form
 from gateway.policy.rounding import range_notices
 from gateway.requests.request import AnswerColumn

@@ -1,27 +1,29 @@
-"""Constant relations and the finishing statement on the twin: released tables go in, PostgreSQL computes the
-rest.
+"""Noisy tables as constant relations for the twin, small groups suppressed.
 
 INVARIANT: values are bound as arrays of text, never pasted into SQL. The statement can reach released values,
 public tables, and the twin, which has no data.
+INVARIANT: the noisy unit count of a group and the policy alone decide whether it is small.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
-from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
+import numpy as np
+
+from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
 from gateway.binding.describe import constant_columns
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import InvalidValue, Value, read_value
+from gateway.columnar.intervals import Interval, IntervalRows
 from gateway.columnar.texts import Row, TextRows, Texts, array_text
 from gateway.errors import Code, UnsupportedSql
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.relations import StagedRows
 from gateway.plan.sql_text import text_literal
 from gateway.results.rollup import NoisyLevel, NoisyRelease
@@ -222,3 +224,36 @@ def _value(text: str | None, of: ColumnType) -> Value | None:
             f"the value of a subquery is not a supported {of}",
             "cast it to another type",
         ) from None
+
+
+Intervals: TypeAlias = Sequence[Sequence[Interval]]
+
+
+def blank_rows(constant: ConstantTable, plan: Aggregate, small: frozenset[int]) -> ConstantTable:
+    """The constant relation without the aggregates of these rows; its last column is the row number."""
+    if not small:
+        return constant
+    *columns, numbers = constant.texts
+    before = len(plan.keys) + len(plan.marks)
+    measured = [
+        Texts.of(None if row in small else text for row, text in enumerate(column))
+        for column in columns[before:]
+    ]
+    return replace(constant, texts=(*columns[:before], *measured, numbers))
+
+
+def drop_small_intervals(
+    cut: Cut, rows: Sequence[Row], intervals: Intervals, small: Mapping[str, frozenset[int]]
+) -> IntervalRows:
+    """The intervals of an answer; a row that depends on a blank one has none, NULL or not."""
+    found = IntervalRows.of(intervals)
+    if cut.traced is None or not any(small.values()):
+        return found
+    readings, columns = cut.traced.readings, TextRows.of(rows).columns
+    shown = np.ones(len(rows), dtype=np.bool_)
+    for one, numbers in zip(readings, columns[len(columns) - len(readings) :], strict=True):
+        blank = frozenset(map(str, small.get(one.name, ())))
+        shown &= np.fromiter(
+            (number not in blank for number in numbers), dtype=np.bool_, count=len(rows)
+        )
+    return found.where(shown)

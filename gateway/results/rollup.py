@@ -17,7 +17,8 @@ from gateway.noise.drawn_choices import PricedChoice
 from gateway.plan.formulas import AggregateRef, Each, Form
 from gateway.results.rounding import RoundedColumn
 from gateway.results.value_texts import column_texts, whole_numbers, whole_texts
-from gateway.sensitivity.formulas import Chosen, Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import Linear
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet, PartMeasurements
 
 Key: TypeAlias = tuple[Value | None, ...]

@@ -39,7 +39,8 @@ from gateway.plan.formulas import (
     aggregate_places,
 )
 from gateway.results.value_texts import number_texts
-from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear, Quotient
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import CurveFormula, Formula, Linear, Quotient
 
 Widths: TypeAlias = Sequence[Fraction | None]
 Ends: TypeAlias = tuple[float, float]

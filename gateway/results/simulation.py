@@ -47,10 +47,9 @@ from gateway.noise.add_noise import MismatchedDraws, NoisyTable
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.entropy import Entropy
 from gateway.plan.formulas import Reading
-from gateway.results.constants import ConstantTable, release_constant
+from gateway.results.constants import ConstantTable, blank_rows, release_constant
 from gateway.results.rollup import NoisyRelease, roll_up
-from gateway.results.suppression import blank_rows
-from gateway.sensitivity.formulas import Chosen
+from gateway.sensitivity.choices import Chosen
 
 
 def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:

@@ -18,7 +18,8 @@ from gateway.catalog.values import Value
 from gateway.intervals.exact_formulas import Ratios, evaluate_curve, evaluate_ratios
 from gateway.noise.add_noise import NoisyTable
 from gateway.plan.sql_text import decimal_sql
-from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import CurveFormula, Formula, Linear
 
 _DIGITS: Final = 15
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})

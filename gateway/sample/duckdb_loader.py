@@ -12,9 +12,8 @@ from pathlib import Path
 import duckdb
 
 from gateway.errors import Code, OperatorError
-from gateway.sample.clinic import UNKNOWN, Clinic, Patients, Visits
+from gateway.sample.clinic import REGION_ROWS, TABLES, UNKNOWN, Clinic, Patients, Visits
 from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, REGIONS
-from gateway.sample.tables import REGION_ROWS, TABLES
 
 _REGION_INTO = "INSERT INTO regions VALUES (?, ?, ?)"
 # Lists count from 1, and a place before the first is NULL: so -1, the unknown, becomes NULL.

@@ -17,9 +17,8 @@ from sqlalchemy.exc import ArgumentError
 
 from gateway.errors import Code, OperatorError
 from gateway.sample import binary_copy as binary
-from gateway.sample.clinic import Clinic
+from gateway.sample.clinic import REGION_ROWS, TABLES, Clinic
 from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, REGIONS
-from gateway.sample.tables import REGION_ROWS, TABLES
 
 Connection = psycopg.Connection[tuple[object, ...]]
 

@@ -2,23 +2,26 @@
 
 from dataclasses import replace
 
-from gateway.plan.grouping import Aggregate
-from gateway.plan.labels import Protected
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import Protected
 from gateway.plan.node import BrokenPlan
 from gateway.ranges.relations import inner_columns
 from gateway.sensitivity.aggregates import MeasurementBuilder
-from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, Groups, ThresholdGroups
-from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
-from gateway.sensitivity.formulas import Formula
-from gateway.sensitivity.group_keys import constant_per_unit, enumerate_groups, groups_per_unit
-from gateway.sensitivity.group_weights import (
+from gateway.sensitivity.analysis import (
+    Analysis,
+    EnumeratedGroups,
+    Groups,
     GroupWeights,
+    ThresholdGroups,
     can_be_weighted,
     scale_formula,
     scale_slot,
 )
+from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
+from gateway.sensitivity.formulas import Formula
+from gateway.sensitivity.grouping_sets import constant_per_unit, enumerate_groups, groups_per_unit
 from gateway.sensitivity.measurement import Rows, Units
-from gateway.sensitivity.require_bounds import check_operands
+from gateway.sensitivity.summands import check_operands
 
 _LEAST_UNITS = 2  # what one unit alone has is never shown, however lucky its noise
 

@@ -10,29 +10,29 @@ from typing import Final
 
 from gateway.catalog.values import Value
 from gateway.errors import Code, Unbounded, UnsupportedSql
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal
 from gateway.ranges.enumerate import list_values
-from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrow_columns
+from gateway.ranges.expressions import bounds_of, narrow_columns
 from gateway.sensitivity.analysis import EnumeratedGroups
-from gateway.sensitivity.buckets import MOST_BUCKETS, buckets_of
 from gateway.sensitivity.choices import (
+    MOST_BUCKETS,
     BinnedRows,
     Choice,
+    Chosen,
     End,
     Frequent,
     Histogram,
     Limit,
     ListedRows,
+    QuantileLevel,
     Sought,
+    buckets_of,
 )
-from gateway.sensitivity.formulas import Chosen
-from gateway.sensitivity.lattice import lattice_of
-from gateway.sensitivity.ranks import QuantileLevel
-from gateway.sensitivity.require_bounds import no_bound
+from gateway.sensitivity.measurement import lattice_of
+from gateway.sensitivity.summands import no_bound
 
 CHOSEN: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "dp_top"})
 MOST_CELLS: Final = 2_000_000

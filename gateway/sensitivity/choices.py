@@ -1,9 +1,23 @@
-"""What is chosen instead of measured: a place among candidates that are known beforehand, in every group.
+"""Choices of a value instead of measurements: histograms, the candidates of a quantile, and target ranks.
 
-A choice reads a histogram: how many rows of persons have each candidate. Several choices read the same one.
+What is chosen is a place among candidates that are known beforehand, in every group. A choice reads a histogram:
+how many rows of persons have each candidate. Several choices read the same one.
 
-INVARIANT: candidates depend on declared domains and on limits of ours, never on rows. After bounding, one unit adds
-whole numbers ≥ 0 to the counts of a group, in sum at most R, in at most G groups: `spread` rests on it.
+Quantiles and extremes are ranks that are aimed at. Rows lie in buckets, c_b of them in bucket b and L_b in all
+before it; N in all. An aim is at a rank t, and the score of a bucket is how deep t lies within its ranks, from L_b
+to L_b + c_b, below 0 when t is outside:
+
+    u_b = min(t - d·L_b, d·(L_b + c_b) - t),    all in units of a d-th part of a rank.
+
+An aim that may lie before or behind all rows is *open* on that side: the bucket at that end has no beginning, or
+no end, so that t is always within one, however few rows there are.
+
+INVARIANT: candidates depend on declared domains and on limits of ours, never on rows. After bounding, one unit
+adds whole numbers ≥ 0 to the counts of a group, in sum at most R, in at most G groups: `spread` rests on it.
+INVARIANT: buckets depend on the declared domain and on a limit of the policy, never on rows. Every point of the
+lattice is in exactly one bucket, and buckets are in the order of their values.
+INVARIANT: a unit adds whole numbers ≥ 0 to the c_b, in sum at most `rows` (R). Then no u_b moves by more than
+`sensitivity(R)`; the proof is in docs/proofs/selection.md.
 """
 
 from dataclasses import dataclass, replace
@@ -16,15 +30,160 @@ from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.functions.calendar import days_of, microseconds_of
 from gateway.plan.scalars import Change, Scalar
-from gateway.sensitivity.buckets import Buckets
-from gateway.sensitivity.ranks import (
-    Aim,
-    BesideQuantile,
-    Highest,
-    Lowest,
-    QuantileLevel,
-    score_sensitivity,
-)
+from gateway.sensitivity.measurement import Lattice
+
+MOST_BUCKETS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Each of `width` points of the lattice, the last one perhaps of fewer."""
+
+    lattice: Lattice
+    width: int
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError("a bucket has at least one point")
+
+    @property
+    def count(self) -> int:
+        return self.lattice.width // self.width + 1
+
+    def bucket(self, point: int) -> int:
+        """In which one a point of the lattice is; the source computes the same."""
+        return (point - self.lattice.low) // self.width
+
+    def ends(self, bucket: int) -> tuple[int, int]:
+        """Its first and its last point."""
+        if not 0 <= bucket < self.count:
+            raise ValueError("there is no such bucket")
+        first = self.lattice.low + bucket * self.width
+        return first, min(first + self.width - 1, self.lattice.high)
+
+    def value(self, bucket: int) -> Fraction:
+        """What is answered for it: its middle point, so the true value is half a bucket away at most."""
+        first, last = self.ends(bucket)
+        return (first + last) // 2 * self.lattice.step
+
+
+def buckets_of(lattice: Lattice, most: int = MOST_BUCKETS) -> Buckets:
+    """As many buckets as there may be, or one for each point where there are fewer points."""
+    if most < 1:
+        raise ValueError("there is at least one bucket")
+    points = lattice.width + 1
+    return Buckets(lattice, -(-points // most))
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileLevel:
+    """The quantile p/d: t = p·N."""
+
+    share: Fraction
+    open_before = open_behind = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ValueError("a quantile is between 0 and 1")
+
+    @property
+    def per_rank(self) -> int:
+        """d: how many units of a score a rank has."""
+        return self.share.denominator
+
+    def target(self, total: int) -> int:
+        return self.share.numerator * total
+
+    def sensitivity(self, rows: int) -> int:
+        """R·max(p, d - p)."""
+        over, under = self.share.numerator, self.share.denominator
+        return _checked(rows) * max(over, under - over)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowest:
+    """The row of this rank from the beginning: t = 2·rank, d = 2."""
+
+    rank: int | Fraction
+    per_rank = 2
+    open_before, open_behind = False, True
+
+    def __post_init__(self) -> None:
+        _check_rank(self.rank)
+
+    def target(self, total: int) -> int:
+        del total
+        return int(2 * self.rank)
+
+    def sensitivity(self, rows: int) -> int:
+        return 2 * _checked(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Highest:
+    """The row of this rank from the end: t = 2·N - 2·rank, d = 2."""
+
+    rank: int | Fraction
+    per_rank = 2
+    open_before, open_behind = True, False
+
+    def __post_init__(self) -> None:
+        _check_rank(self.rank)
+
+    def target(self, total: int) -> int:
+        return 2 * total - int(2 * self.rank)
+
+    def sensitivity(self, rows: int) -> int:
+        return 2 * _checked(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class BesideQuantile:
+    """A place that lies so many d-th parts of a rank below the quantile p/d, or above it: t = p·N ∓ away."""
+
+    level: QuantileLevel
+    away: int
+    above: bool
+
+    @property
+    def per_rank(self) -> int:
+        return self.level.per_rank
+
+    @property
+    def open_before(self) -> bool:
+        return not self.above
+
+    @property
+    def open_behind(self) -> bool:
+        return self.above
+
+    def target(self, total: int) -> int:
+        return self.level.target(total) + (self.away if self.above else -self.away)
+
+    def sensitivity(self, rows: int) -> int:
+        """That of the quantile: the same number comes to t whatever the rows are."""
+        return self.level.sensitivity(rows)
+
+
+Aim: TypeAlias = QuantileLevel | Lowest | Highest | BesideQuantile
+
+
+def score_sensitivity(aim: Aim, rows: int) -> int:
+    """How far one unit can move the difference of two scores."""
+    return 2 * aim.sensitivity(rows)
+
+
+def _checked(rows: int) -> int:
+    if rows < 1:
+        raise ValueError("a unit has at least one row")
+    return rows
+
+
+def _check_rank(rank: int | Fraction) -> None:
+    """Half a rank is the middle of a row, which a whole one lies behind."""
+    if rank < 0 or (2 * rank) % 1:
+        raise ValueError("a rank is whole or a half, and not negative")
+
 
 _EPOCH: Final = date(1970, 1, 1)
 _EPOCH_MOMENT: Final = datetime(1970, 1, 1, tzinfo=UTC)

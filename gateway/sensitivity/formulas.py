@@ -1,23 +1,22 @@
-"""From noisy integers to an aggregate.
+"""From noisy integers to aggregates: formulas over measurements.
 
 Everything here is post-processing: it sees what was released and public parameters, nothing else.
 
-How variances, covariances and lines through points follow from sums, squares and products.
+Variances, covariances and lines through points follow from sums, squares and products. With n rows the mean of a
+value is `origin + away/n`. Its squares are summed around a center, each less a constant, so that what one row adds
+lies around 0: the variance is `squares/n + constant - (mean - center)²`. Of two values, `products/n - (mean -
+center)·(mean' - center')` is what they have in common. In PostgreSQL's functions of two values the first is y, the
+second x: the line is y = slope·x + intercept.
 
-With n rows the mean of a value is `origin + away/n`. Its squares are summed around a center, each less a
-constant, so that what one row adds lies around 0: the variance is `squares/n + constant - (mean - center)²`.
-Of two values, `products/n - (mean - center)·(mean' - center')` is what they have in common. In PostgreSQL's
-functions of two values the first is y, the second x: the line is y = slope·x + intercept.
-
-From noisy integers to what is no line in them: variances, slopes, correlations.
-
-Everything here is post-processing, as in `formula`.
+Counts, sums and means are linear forms of noisy integers, or quotients of two. Places are places among the
+measurements of the release, slot by slot.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt
+from functools import lru_cache
+from math import isqrt, lcm
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
@@ -32,7 +31,54 @@ from gateway.plan.formulas import (
     Times,
 )
 from gateway.sensitivity.choices import Chosen
-from gateway.sensitivity.linear_formulas import Linear, Quotient
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """The sum of `weight * measured[place]`. `least` is what it is never below when clamped."""
+
+    weights: tuple[tuple[int, Fraction], ...]
+    least: Fraction | None = None
+
+    def value(self, measured: Sequence[int]) -> Fraction:
+        weights, under = _over_one(self.weights)
+        return Fraction(sum(weight * measured[place] for place, weight in weights), under)
+
+    def clamped(self, measured: Sequence[int]) -> Fraction:
+        raw = self.value(measured)
+        return raw if self.least is None else max(raw, self.least)
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """`above / max(below, 1)`: a mean. `low` and `high` are where its domain ends.
+
+    Where hardly anybody is, it is `middle` and what is away from it, not a sum by itself: the mean of values
+    around `middle` is `middle + (above - middle * below) / max(below, 1)`.
+    """
+
+    above: Linear
+    below: Linear
+    low: Fraction
+    high: Fraction
+    middle: Fraction = Fraction(0)
+
+    def value(self, measured: Sequence[int]) -> Fraction:
+        above, below = self.above.value(measured), self.below.value(measured)
+        return self.middle + (above - self.middle * below) / max(below, Fraction(1))
+
+    def clamped(self, measured: Sequence[int]) -> Fraction:
+        return min(max(self.value(measured), self.low), self.high)
+
+
+@lru_cache(maxsize=4096)
+def _over_one(
+    weights: tuple[tuple[int, Fraction], ...],
+) -> tuple[tuple[tuple[int, int], ...], int]:
+    """Weights as whole numbers over one denominator: sums of thousands of cells are then sums of integers."""
+    under = lcm(*(weight.denominator for _, weight in weights))
+    return tuple((place, int(weight * under)) for place, weight in weights), under
+
 
 _ROOT_BITS: Final = 128
 
@@ -98,8 +144,6 @@ def square_root(value: Fraction) -> Fraction:
     places = max(0, -(-short // 2))
     return Fraction(isqrt((value.numerator << (2 * places)) // value.denominator), 1 << places)
 
-
-__all__ = ["Chosen", "CurveFormula", "Formula", "Linear", "Quotient", "shift_formula"]
 
 Formula: TypeAlias = Linear | Quotient | CurveFormula | Chosen
 

@@ -1,14 +1,23 @@
-"""Values that are summed, and the rows that count for them."""
+"""The values that a sum adds, the rows that count for it, and the bounds that they must have.
 
+INVARIANT: where an expression of a plan computes, its operands have ranges. `check_operands` looks at every
+expression of every node, wherever it stands.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gateway.functions.range import Range
-from gateway.plan.scalars import Call, Scalar
-from gateway.plan.types import BOOLEAN
-from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.linear_formulas import Linear
-from gateway.sensitivity.measurement import DistanceOrigin, Rows, Total
+from gateway.errors import Code, Unbounded
+from gateway.functions.range_arithmetic import Bounds, Range
+from gateway.functions.table import function_of
+from gateway.plan.fields import BOOLEAN, TIMES, is_number
+from gateway.plan.node import Node, walk_nodes
+from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk_scalar
+from gateway.ranges.expressions import bounds_of, timestamp_bounds
+from gateway.ranges.relations import inner_columns
+from gateway.sensitivity.formulas import Linear
+from gateway.sensitivity.measurement import DistanceOrigin, Lattice, Rows, Total
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +55,62 @@ def where_not_null(value: Scalar, where: Scalar | None) -> Scalar:
     """The rows of `where` in which the value is not NULL."""
     present = Call("is not null", (value,), BOOLEAN, nullable=False)
     return present if where is None else Call("and", (where, present), BOOLEAN)
+
+
+def check_operands(plan: Node) -> None:
+    """Refuse a plan that computes with what nothing bounds."""
+    for node in walk_nodes(plan):
+        if not any(_operands(one) for scalar in node.scalars for one in walk_scalar(scalar)):
+            continue
+        # not narrowed: a database may compute before it filters
+        columns = inner_columns(node, narrowed=False)
+        for scalar in node.scalars:
+            _check(scalar, columns)
+
+
+def no_bound(what: Scalar, columns: Mapping[str, Bounds], where: str) -> Unbounded:
+    """The refusal for an expression that should have a range and has none."""
+    culprit = _culprit(what, columns)
+    if culprit is None:
+        return Unbounded(
+            Code.NO_BOUND,
+            f"an expression in {where} has no bounds",
+            "clamp its divisor or its result with GREATEST and LEAST",
+        )
+    names = ", ".join(f"`{one}`" for one in sorted(map(str, culprit.field.origins)))
+    shown = names or f"`{culprit.field.id}`"
+    return Unbounded(
+        Code.NO_BOUND,
+        f"{shown} in {where} has no declared bounds",
+        f"declare `domain: {{between: [...]}}` for {shown},"
+        " or clamp it: GREATEST(LEAST(column, 100), 0)",
+    )
+
+
+def _check(scalar: Scalar, columns: Mapping[str, Bounds]) -> None:
+    for one in walk_scalar(scalar):
+        for operand in _operands(one):
+            if timestamp_bounds(operand, columns).range is None:
+                name = one.function if isinstance(one, Call) else "+"
+                raise no_bound(operand, columns, f"`{name}`")
+
+
+def _operands(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The numbers and times that an operation computes with."""
+    if isinstance(scalar, Shift):
+        return (scalar.moved,)
+    if isinstance(scalar, Call) and function_of(scalar).computes:
+        return tuple(one for one in scalar.parts if _has_range(one))
+    return ()
+
+
+def _has_range(scalar: Scalar) -> bool:
+    return is_number(scalar.type) or scalar.type.family in TIMES
+
+
+def _culprit(what: Scalar, columns: Mapping[str, Bounds]) -> Ref | None:
+    """The first column that nothing bounds."""
+    for one in walk_scalar(what):
+        if isinstance(one, Ref) and bounds_of(one, columns).range is None:
+            return one
+    return None

@@ -10,11 +10,11 @@ from datetime import datetime
 from functools import partial
 
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import fold_moments, reads_time
+from gateway.bounding.rewrites import fold_moments, reads_time
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy

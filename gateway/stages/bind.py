@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from gateway.binding.bound import Bound, Cut
-from gateway.bounding.fold_current_time import depends_on_zone
-from gateway.datasets.bind_question import BoundQuestion, Question, bind_question
+from gateway.bounding.rewrites import depends_on_zone
 from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import BoundQuestion, Question, bind_question
 from gateway.errors import Code, UnsupportedSql
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request

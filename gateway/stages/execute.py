@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage
-from gateway.catalog.system_tables import is_system_table
+from gateway.catalog.tables import is_system_table
 from gateway.lru_cache import LruCache
 from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import ReleaseNoise
@@ -18,6 +18,7 @@ from gateway.release_cache.group_sizes import stored_sizes
 from gateway.requests.request import Answer
 from gateway.results.constants import (
     ConstantTable,
+    blank_rows,
     release_constant,
     run_with_guards,
     staged_rows,
@@ -25,7 +26,6 @@ from gateway.results.constants import (
 )
 from gateway.results.rollup import NoisyRelease, roll_up
 from gateway.results.simulation import columns_to_simulate
-from gateway.results.suppression import blank_rows
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.charge import Bill

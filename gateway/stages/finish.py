@@ -24,13 +24,13 @@ from gateway.results.constants import (
     UNDEFINED,
     ConstantTable,
     FilledSql,
+    drop_small_intervals,
     fill_constants,
     run_finishing,
     run_with_guards,
     with_literals,
 )
 from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
-from gateway.results.suppression import drop_small_intervals
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.bind import BoundQuery
 from gateway.stages.charge import reuse_notices

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from gateway.binding.bound import Cut, Fetch
-from gateway.catalog.system_tables import is_system_table
+from gateway.catalog.tables import is_system_table
 from gateway.datasets.dataset import ServedDataset, stage_placeholders
 from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.preparation import Preparation

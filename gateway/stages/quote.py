@@ -17,7 +17,7 @@ from functools import partial
 
 from gateway.budget.account import Account, cost_on_path
 from gateway.budget.balances import balance_of
-from gateway.budget.exhausted import budget_exhausted
+from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
 from gateway.overlap.auditor import audit
 from gateway.overlap.inputs import NewQuery

@@ -37,12 +37,13 @@ from gateway.requests.request import Request
 from gateway.stages.suspension import SourceStop, count, is_counted
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.trail.append import Clock, Trail
 from gateway.trail.record import (
     AccountWithdrawal,
     AskedQuestion,
+    Clock,
     QuestionRecord,
     RecordKind,
+    Trail,
     WithdrawalSource,
 )
 

@@ -17,7 +17,7 @@ from gateway.stages.execute import ResultCache, SystemRows
 from gateway.stages.quote_cache import QuoteCache
 from gateway.stages.reply_grid import Pace
 from gateway.state.journal import Journal
-from gateway.trail.append import Clock, Trail, utc_now
+from gateway.trail.record import Clock, Trail, utc_now
 from gateway.twin import Twin
 
 

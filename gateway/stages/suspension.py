@@ -11,7 +11,7 @@ tell at most log₂ of that many bits outside of (ε, δ). The work bound of a p
 INVARIANT: a counted stop is durable in one transaction with the record of its query. Nothing is charged to a suspended
 subject, and nothing new is released to it: the transaction of the charge checks that, in the one order of the trail. So
 it holds across restarts and across gateways with one state.
-INVARIANT: each line of the table has its trail record, and each record its line; see `gateway.trail.verify_suspensions`.
+INVARIANT: each line of the table has its trail record, and each record its line; see `gateway.trail.verify`.
 INVARIANT: only computing counts. A wait for a lock or a connection shows how busy the source was. A cancellation before
 half of the time limit shows how patient the client was.
 """
@@ -26,8 +26,7 @@ from sqlalchemy import Connection, func, select
 from gateway.errors import Code, NotPermitted, Refusal, SourceStopped
 from gateway.state.draft import Draft
 from gateway.state.tables import suspensions
-from gateway.trail.append import Trail
-from gateway.trail.record import WHOLE, ActRecord, RecordKind
+from gateway.trail.record import WHOLE, ActRecord, RecordKind, Trail
 
 EVERYWHERE: Final = WHOLE  # the dataset of an act that is about all of them
 GATEWAY: Final = "gateway"

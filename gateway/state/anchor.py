@@ -1,17 +1,21 @@
-"""Anchor: a file outside the database with the position that the state must never fall behind.
+"""The anchor file, and the check whether the state is behind it.
 
-After every commit, and before its caller goes on, one signed line is appended: the position of the trail and
-the facts that the commit changed (balances, limits). A state that was lost, restored from an older backup,
-truncated or rewritten is then behind its anchor or disagrees with it, and is refused.
+The anchor is outside the database and has the position that the state must never fall behind. After every commit,
+and before its caller goes on, one signed line is appended: the position of the trail and the facts that the commit
+changed (balances, limits). A state that was lost, restored from an older backup, truncated or rewritten is then
+behind its anchor or disagrees with it, and is refused.
 
-The file is filled with zeros in advance, so that a line costs one write and one fdatasync and does not change
-the file's size; when it is full, it is rewritten with the facts that still count. A line that was torn by a
-crash is the last one, and nobody acted upon it: it is overwritten.
+The file is filled with zeros in advance, so that a line costs one write and one fdatasync and does not change the
+file's size; when it is full, it is rewritten with the facts that still count. A line that was torn by a crash is
+the last one, and nobody acted upon it: it is overwritten.
 
-INVARIANT: a caller of `advance` goes on only when its line is on the disk. INVARIANT: of two lines about one
-fact the one with the higher `seq` counts, in whatever order several gateways wrote them. INVARIANT: nothing is
-read past a line that is not as it was written, and no such line is skipped: intact lines behind it mean that
-the file was changed or damaged, and the anchor is refused.
+INVARIANT: a caller of `advance` goes on only when its line is on the disk.
+INVARIANT: of two lines about one fact the one with the higher `seq` counts, in whatever order several gateways
+wrote them.
+INVARIANT: nothing is read past a line that is not as it was written, and no such line is skipped: intact lines
+behind it mean that the file was changed or damaged, and the anchor is refused.
+INVARIANT: no query is answered on a state that is behind its anchor or has another history: an older state knows
+fewer charges, and would spend the same budget again.
 """
 
 import fcntl
@@ -24,8 +28,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, func, select
 
 from gateway.errors import Code, OperatorError
+from gateway.state.tables import trail_records
 
 
 @dataclass(frozen=True)
@@ -262,3 +270,59 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+_GATEWAYS_LOCK: Final = 0x6761_7465_0003
+_RESTORE = "restore the newest backup with `gateway db restore FILE`, which charges what it lacks"
+
+
+def last_position(connection: Connection) -> Position:
+    """The position of the last trail record."""
+    row = connection.execute(_LAST).one_or_none()
+    return GENESIS if row is None else Position(row.seq, row.mac)
+
+
+def is_behind(connection: Connection, anchored: Position) -> bool:
+    """True if the state does not contain the anchored position: it is older, or has another history."""
+    mac = connection.execute(
+        select(trail_records.c.mac).where(trail_records.c.seq == anchored.seq)
+    ).scalar_one_or_none()
+    return anchored != GENESIS and mac != anchored.mac
+
+
+def require_not_behind(connection: Connection, anchor: Anchor) -> None:
+    anchored = anchor.read()
+    if anchored is None:
+        return
+    at = anchored.position
+    here = last_position(connection)
+    if here.seq < at.seq:
+        raise OperatorError(
+            Code.STATE_BEHIND_ANCHOR,
+            f"the state ends at trail record {here.seq}, but the anchor `{anchor.path}` records {at.seq}",
+            _RESTORE,
+        )
+    if is_behind(connection, at):
+        raise OperatorError(
+            Code.STATE_BEHIND_ANCHOR,
+            f"trail record {at.seq} differs from the one that the anchor `{anchor.path}` records",
+            _RESTORE,
+        )
+
+
+def hold_state(connection: Connection) -> None:
+    """Announce that a gateway uses this state, for as long as the connection lives."""
+    connection.execute(select(func.pg_advisory_lock_shared(_GATEWAYS_LOCK)))
+
+
+def hold_state_alone(connection: Connection) -> None:
+    """Keep every gateway out until the connection is closed; refused while a gateway uses the state."""
+    if not connection.execute(select(func.pg_try_advisory_lock(_GATEWAYS_LOCK))).scalar_one():
+        raise OperatorError(
+            Code.BACKUP_UNUSABLE, "a gateway is using this state", "stop it, then restore"
+        )
+
+
+_LAST = (
+    select(trail_records.c.seq, trail_records.c.mac).order_by(trail_records.c.seq.desc()).limit(1)
+)

@@ -28,11 +28,9 @@ from sqlalchemy import Connection, Engine, Table, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from gateway.errors import Code, OperatorError
-from gateway.state.anchor import GENESIS, Position
-from gateway.state.anchor_check import hold_state_alone, last_position
+from gateway.state.anchor import GENESIS, Position, hold_state_alone, last_position
 from gateway.state.connections import without_limits
-from gateway.state.migrate import downgrade_on
-from gateway.state.schema import current_revision, upgrade_on
+from gateway.state.schema import current_revision, downgrade_on, upgrade_on
 from gateway.state.tables import METADATA
 
 _FORMAT: Final = 1

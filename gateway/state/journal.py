@@ -27,8 +27,7 @@ from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorLost, Committed, Emit, StateLost, ignore_event
-from gateway.state.anchor import Anchor, Position
-from gateway.state.anchor_check import hold_state, last_position, require_not_behind
+from gateway.state.anchor import Anchor, Position, hold_state, last_position, require_not_behind
 from gateway.state.commit_queue import Outcome, Step, Ticket, Tickets, Told
 from gateway.state.connections import SocketWatchdog
 from gateway.state.draft import WRITERS_LOCK, Draft, Driver, Memory, write_rows

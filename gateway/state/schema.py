@@ -1,4 +1,4 @@
-"""Schema of the state: the revision of a database, the revision this version needs, and the grants.
+"""Schema of the state: the revision of a database, the revision this version needs, migrations, and the grants.
 
 The application's log-in may insert and read, and nothing else.
 
@@ -6,7 +6,7 @@ INVARIANT: no grant here lets the application update, delete or truncate an appe
 table it can remove old rows, by a function that checks the age itself.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 from sqlalchemy import Connection, Engine, inspect, text
 
@@ -38,6 +38,28 @@ def grant_application(connection: Connection, login: str) -> None:
         connection.execute(text(f"GRANT EXECUTE ON FUNCTION {FORGET}(integer) TO {role}"))
 
 
+def migrate(connection: Connection, revision: str) -> None:
+    """Upgrade to a revision, on a connection of the caller and within its transaction."""
+    _alembic("upgrade", connection, revision)
+
+
+def downgrade_on(connection: Connection, revision: str) -> None:
+    """Downgrade to a revision; the downgrade to nothing drops everything."""
+    _alembic("downgrade", connection, revision)
+
+
+def _alembic(act: Literal["upgrade", "downgrade"], connection: Connection, revision: str) -> None:
+    # Alembic is loaded where there is something to migrate: every command opens the state
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", "gateway_migrations:")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    getattr(command, act)(config, revision)
+
+
 def current_revision(connection: Connection) -> str | None:
     """The schema revision of the database; None if it is empty."""
     if not inspect(connection).has_table("alembic_version"):
@@ -61,9 +83,6 @@ def upgrade_on(connection: Connection, *, application_login: str, revision: str 
     if at is not None and at not in _KNOWN:
         raise _version_error(at)
     if at != HEAD:
-        # Alembic is loaded where there is something to migrate: every command opens the state
-        from gateway.state.migrate import migrate  # noqa: PLC0415
-
         migrate(connection, revision)
     grant_application(connection, application_login)
 

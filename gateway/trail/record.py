@@ -1,15 +1,23 @@
-"""Trail records. The fields of these classes are the complete list.
+"""Records of the trail: kinds, fields, and how one is written.
 
-INVARIANT: nothing here is computed from protected rows: no value, no true count, no number of groups.
-Everything recorded was known before the source was asked, or was released.
+The fields of these classes are the complete list.
+
+INVARIANT: nothing here is computed from protected rows: no value, no true count, no number of groups. Everything
+recorded was known before the source was asked, or was released.
+INVARIANT: if the record cannot be written, nothing else of its step is, and the query is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from gateway.json_form import Json
+from gateway.state.draft import Draft
+from gateway.state.tables import trail_records
+from gateway.trail.chain import ChainKey, canonical_json
+from gateway.trail.seal import Seal, seal_rows
 
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
@@ -159,3 +167,40 @@ def storable_text(text: str | None) -> str | None:
     if text is None:
         return None
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Trail:
+    """Appends to the chain."""
+
+    def __init__(self, key: ChainKey, clock: Clock = utc_now) -> None:
+        self._key = key
+        self._clock = clock
+        self.seal = Seal(key)
+
+    def append(self, draft: Draft, record: Record) -> None:
+        at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
+        events = seal_rows(draft, self.seal)
+        wrote = {"events": events} if events else {}
+        body = canonical_json({"v": 1, "at": at, "kind": record.kind, **record.said(), **wrote})
+        after = self._key.link(draft.position, body)
+        draft.insert(
+            trail_records,
+            {
+                "seq": after.seq,
+                "at": at,
+                "kind": record.kind,
+                "subject": storable_text(record.subject),
+                "dataset": storable_text(record.dataset),
+                "query_id": storable_text(record.query_id),
+                "body": body,
+                "mac": after.mac,
+            },
+        )
+        draft.move_to(after)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, any_, func, literal, select
 
 from gateway.state.tables import charges, ledger_entries
-from gateway.trail import times as moments
+from gateway.trail import seal
 from gateway.trail.record import WHOLE, RecordKind
 
 _BATCH = 2_000
@@ -80,7 +80,7 @@ class SpendingCheck:
             chain = (taken["account"], taken.get("cell", WHOLE))
             self._entries[chain] = self._entries.get(chain, 0) + 1
             line = (
-                moments.moment_text(taken["at"]),
+                seal.moment_text(taken["at"]),
                 *(taken[name] for name in (*_AMOUNTS, *_BALANCES)),
                 *charge,
             )
@@ -157,7 +157,7 @@ _ENTRIES = select(
     ledger_entries.c.cell,
     ledger_entries.c.ordinal,
     ledger_entries.c.query_id,
-    moments.moment_column(ledger_entries.c.at),
+    seal.moment_column(ledger_entries.c.at),
     *(ledger_entries.c[name] for name in (*_AMOUNTS, "spent_after", "delta_after")),
     *(charges.c[name] for name in ("subject", "price", *_AMOUNTS)),
 ).outerjoin_from(ledger_entries, charges, ledger_entries.c.query_id == charges.c.query_id)

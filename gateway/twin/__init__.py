@@ -11,10 +11,10 @@ from gateway.twin.session import (
     StatementDescription,
     TwinSession,
 )
-from gateway.twin.table_ddl import UnsupportedColumn
 from gateway.twin.twin import Twin, open_twin, start_twin
 from gateway.twin.visible_tables import (
     ForeignKey,
+    UnsupportedColumn,
     VisibleColumn,
     VisibleTable,
     VisibleTables,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from gateway.postgres_server.configuration import configuration_text
+from gateway.postgres_server.cluster import configuration_text
 from gateway.postgres_server.directories import PORT, ServerDirectory
 
 MEMORY = 512 * 1024 * 1024  # address space of each process

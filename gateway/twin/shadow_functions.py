@@ -25,7 +25,7 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from gateway.binding.text.session_settings import (
+from gateway.binding.text.classify import (
     ENCODINGS,
     FIRST_SEARCHED,
     IDLE_LIMITS,

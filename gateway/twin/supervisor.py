@@ -1,4 +1,4 @@
-"""Supervisor of the twin: starts a server, notices its end, starts another.
+"""Supervisor of the twin: starts a server, notices its end, starts another; and one life of the twin.
 
 INVARIANT: the thread that starts a server lives as long as that server may, because the server ends with the
 thread; see `server`.
@@ -6,13 +6,56 @@ thread; see `server`.
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 
 from gateway.errors import GatewayError
 from gateway.events import Emit, TwinLost, TwinNotStarted
+from gateway.postgres_server.os_user import OsUser
+from gateway.postgres_server.programs import Programs
+from gateway.twin.databases import Databases, Roles
 from gateway.twin.errors import twin_not_running
-from gateway.twin.lifetime import Life
+from gateway.twin.server import TwinServer, admin_connection, start_server
+from gateway.twin.template import TEMPLATE, seal_template
+
+
+@dataclass(frozen=True)
+class Life:
+    server: TwinServer
+    roles: Roles
+    _outside: psycopg.Connection
+
+    @property
+    def usable(self) -> bool:
+        """True if the gateway's own connection works, which it needs to create databases and roles."""
+        return not self._outside.closed
+
+    def end(self) -> None:
+        """Stop the server and remove its directory."""
+        self._outside.close()
+        self.server.stop()
+
+    def end_session(self, pid: int) -> None:
+        """Terminate a session that ignores a cancel."""
+        with admin_connection(self.server) as connection:
+            connection.execute("SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
+
+
+def begin_life(home: Path, programs: Programs, account: OsUser) -> Life:
+    """Start a server, seal it, and only then return it; the calling thread keeps it alive."""
+    server = start_server(home, programs, account)
+    with ExitStack() as undo:
+        undo.callback(server.stop)
+        outside = admin_connection(server)
+        undo.callback(outside.close)
+        with admin_connection(server, TEMPLATE) as template:
+            seal_template(template, outside)
+        undo.pop_all()
+    return Life(server, Roles(outside, Databases(server, outside)), outside)
+
 
 _BEGIN_S = 120.0
 _WAIT_S = 10.0

@@ -15,13 +15,18 @@ from gateway.postgres_server.directories import Home, find_directory
 from gateway.postgres_server.os_user import separate_account, server_account
 from gateway.postgres_server.programs import find_programs
 from gateway.twin.errors import GONE, TwinRefused, session_gone, twin_not_running
-from gateway.twin.lifetime import Life, begin_life
-from gateway.twin.line import TwinLine, open_line
-from gateway.twin.login import TwinConnection, log_in
-from gateway.twin.pool import HeldConnections, IdleSessions, SessionKey
+from gateway.twin.pool import (
+    HeldConnections,
+    IdleSessions,
+    SessionKey,
+    TwinConnection,
+    TwinLine,
+    log_in,
+    open_line,
+)
 from gateway.twin.session import TwinSession, TypeNames
 from gateway.twin.shadow_functions import SessionNames
-from gateway.twin.supervisor import Supervisor
+from gateway.twin.supervisor import Life, Supervisor, begin_life
 from gateway.twin.visible_tables import VisibleTables
 
 _ENTER_S = 10.0

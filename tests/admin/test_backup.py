@@ -23,7 +23,7 @@ from gateway.errors import Code, OperatorError
 from gateway.state import backup as backup_module
 from gateway.state.backup import open_backup, write_backup
 from gateway.state.schema import HEAD
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 Members = dict[str, bytes]
 

@@ -10,7 +10,7 @@ from fix_state import StateServer
 from sqlalchemy import Engine, select
 
 from gateway.auth.authenticator import Authenticator, KeyAuthenticator
-from gateway.auth.issue import LoginFailed
+from gateway.auth.key_store import LoginFailed
 from gateway.auth.keys import new_key
 from gateway.auth.login_throttle import FailureLimits, LoginThrottle
 from gateway.errors import BackendUnavailable, Code, LimitExceeded, Refusal, Unauthenticated

@@ -10,16 +10,14 @@ from fix_auth import Clock, Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Table, func, select
 
-from gateway.auth.issue import create, revoke
-from gateway.auth.lookup import find_verifiers, list_keys
-from gateway.auth.verifiers import Verifiers, verifier_of
+from gateway.auth.key_store import create, find_verifiers, list_keys, revoke
+from gateway.auth.keys import Verifiers, verifier_of
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.state.draft import Draft
 from gateway.state.open import State, open_state
 from gateway.state.tables import METADATA, api_keys, key_revocations, scram_salts
-from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 
 def count(state: State, table: Table) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.auth.keys import is_key_id, new_key, parse_key
 
 FORM = re.compile(r"gwk_[a-z2-7]{12}_[A-Za-z0-9_-]{43}")

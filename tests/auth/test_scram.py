@@ -17,17 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import for_each
 
-from gateway.auth.keys import ApiKey, new_key
-from gateway.auth.scram import MECHANISM, ClientProof, challenge
-from gateway.auth.verifiers import (
+from gateway.auth.keys import (
+    ApiKey,
     Salt,
     Verifier,
     Verifiers,
     decoy_verifiers,
     derive_keys,
+    new_key,
     new_salt,
     verifier_of,
 )
+from gateway.auth.scram import MECHANISM, ClientProof, challenge
 from gateway.errors import Code, GatewayError, SyntaxRefused, Unauthenticated
 
 RFC_SALT = Salt(base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="), 4096)

@@ -7,11 +7,10 @@ from fix_auth import Door
 from fix_state import AUDIT_SECRET
 
 from gateway.admin.key_actions import login_failure_recorder
-from gateway.auth.issue import Claim
-from gateway.auth.keys import new_key
+from gateway.auth.key_store import Claim
+from gateway.auth.keys import mock_secret, new_key
 from gateway.auth.login_throttle import LoginThrottle
-from gateway.auth.scram_login import Logins, scram_logins
-from gateway.auth.verifiers import mock_secret
+from gateway.auth.scram import Logins, scram_logins
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.state.connections import engine_for
 

@@ -4,8 +4,7 @@ import base64
 
 from fix_state import StateServer
 
-from gateway.auth.keys import new_key
-from gateway.auth.verifiers import Salt, decoy_verifiers, new_salt, verifier_of
+from gateway.auth.keys import Salt, decoy_verifiers, new_key, new_salt, verifier_of
 
 
 def test_verifier_equals_what_libpq_makes_of_the_same_password(state_server: StateServer) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, PassThrough
-from gateway.binding.print import explain_bound
+from gateway.binding.bound import Cut, PassThrough, explain_bound
 from gateway.errors import Refusal
 
 ROOM = Path(__file__).parents[1] / "cases" / "binding"

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from gateway.binding.bind import parse
 from gateway.binding.text.classify import StatementKind, classify
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.lexer import tokens_of
 from gateway.binding.text.round_trip import intervals_as_casts
 
 Slot = tuple[type[exp.Expr], str]

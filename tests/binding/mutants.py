@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.errors import Refusal
-from gateway.plan.aggregates import Measure
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit
 from gateway.plan.fields import Field, Tie
-from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Window

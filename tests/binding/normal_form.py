@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 
 from binding.replaced_columns import Change, measure_with, scalar_with, window_with
 
+from gateway.plan.aggregates import Aggregate, PerUnit
 from gateway.plan.fields import Field, column_id
-from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window

@@ -9,7 +9,7 @@ from binding.plan_sql import rendered
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Release, Stage, Step
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 
 
 @dataclass(frozen=True)

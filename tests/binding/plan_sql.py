@@ -10,16 +10,14 @@ from dataclasses import dataclass, field, replace
 from binding.replaced_columns import measure_with, scalar_with, window_with
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage, Step
-from gateway.plan.fields import Field
+from gateway.plan.aggregates import Aggregate, PerUnit
+from gateway.plan.fields import BOOLEAN, Field, Protected
 from gateway.plan.formulas import Form, form_text
-from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue
 from gateway.plan.sql_text import scalar_sql
-from gateway.plan.types import BOOLEAN
 
 
 class NotRenderable(Exception):

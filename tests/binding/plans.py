@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 from gateway.binding.calls import make_call
 from gateway.binding.expressions import compare
 from gateway.catalog.types import ColumnType, Family
-from gateway.functions.signature import mean_type, operator_type, sum_type
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field, Tie
-from gateway.plan.grouping import Aggregate, PerUnit
-from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.node import Node
-from gateway.plan.relations import Filter, Project, Scan, Window
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift
-from gateway.plan.types import (
+from gateway.functions.function import mean_type, operator_type, sum_type
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
+from gateway.plan.fields import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -30,10 +24,16 @@ from gateway.plan.types import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
+    Field,
+    Tie,
     common_type,
     is_number,
     plain,
 )
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.node import Node
+from gateway.plan.relations import Filter, Project, Scan, Window
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift
 
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "is distinct from", "is not distinct from")
 _LITERALS = st.sampled_from(

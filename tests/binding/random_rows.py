@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.binding.describe import constant_columns
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType, Family, Kind
 
 Row = tuple[str | None, ...]

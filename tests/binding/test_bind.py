@@ -3,16 +3,15 @@
 import pytest
 from binding.clinic import CLINIC
 
-from gateway.binding.bind import bind
+from gateway.binding.bind import StatementCache, bind
 from gateway.binding.bound import Cut, Empty, PassThrough, Release, Stage
-from gateway.binding.statement_cache import StatementCache
 from gateway.binding.text.classify import split_statements
 from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.plan.fields import INTEGER, TEXT
 from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Literal
 from gateway.plan.sql_text import literal_sql
-from gateway.plan.types import INTEGER, TEXT
 
 
 def _cut(sql: str, *parameters: Given) -> Cut:

@@ -10,11 +10,9 @@ from sqlglot import exp
 
 from gateway.binding import aggregates as measures
 from gateway.binding import constants as intervals
-from gateway.binding import format_keys as formats
-from gateway.binding import windows
+from gateway.binding import select_list, windows
 from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
-from gateway.binding.text import session_settings
 from gateway.binding.text.classify import StatementKind, classify
 from gateway.errors import REASON, Code, Reason
 from gateway.functions.table import SIGNATURES
@@ -87,7 +85,7 @@ def test_every_part_of_a_date_has_an_accepted_case() -> None:
 def test_every_format_has_an_accepted_case() -> None:
     """Every part of a format that tells groups apart is in an accepted case."""
     written = re.findall(r"to_char\([^,]+, *'([^']*)'", ACCEPTED_SQL, re.IGNORECASE)
-    assert not [part for part in formats._SHOWS if not any(part in one for one in written)]
+    assert not [part for part in select_list._SHOWS if not any(part in one for one in written)]
 
 
 def test_every_unit_of_an_interval_has_an_accepted_case() -> None:
@@ -102,7 +100,7 @@ def test_every_kind_of_statement_has_an_accepted_case() -> None:
     assert {one.kind for one in statements} == set(StatementKind)
     words = {one.text.split()[0].lower() for one in statements if one.kind is StatementKind.PASS}
     assert words >= statement._ALONE | statement._ON_NAMES
-    assert not [name for name in session_settings.SETTINGS if not _is_set(name)]
+    assert not [name for name in statement.SETTINGS if not _is_set(name)]
 
 
 def _is_set(name: str) -> bool:

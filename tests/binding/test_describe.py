@@ -8,12 +8,11 @@ from binding.cases import Case, accepted, refused
 from binding.clinic import CLINIC
 from laws import for_each
 
-from gateway.binding.bind import bind
+from gateway.binding.bind import StatementCache, bind
 from gateway.binding.bound import Cut, PassThrough, ResultColumn, Sql
 from gateway.binding.catalog_queries import is_catalog_query
 from gateway.binding.describe import describe_result, require_same_description
 from gateway.binding.extensions import postgresql_sql
-from gateway.binding.statement_cache import StatementCache
 from gateway.errors import Code, Reason, Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 

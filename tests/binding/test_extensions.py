@@ -9,8 +9,8 @@ from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.binding.describe import constant_columns, empty_select
 from gateway.binding.extensions import describable_sql
+from gateway.plan.fields import BIGINT, DOUBLE
 from gateway.plan.formulas import AggregateRef, NumberForm, Over, Times
-from gateway.plan.types import BIGINT, DOUBLE
 
 
 @for_each(

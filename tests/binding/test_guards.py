@@ -10,7 +10,7 @@ from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
 from gateway.binding.guards import can_raise, with_guards
 from gateway.binding.staging import render_sql
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.lexer import tokens_of
 from gateway.errors import Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 

@@ -14,7 +14,7 @@ from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.scope import FromRelation, Scope, Visible
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.lexer import tokens_of
 from gateway.binding.text.round_trip import intervals_as_casts
 from gateway.errors import Refusal
 from gateway.plan.fields import Field

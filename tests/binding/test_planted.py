@@ -8,11 +8,10 @@ from binding.clinic import CLINIC
 from sqlglot import exp
 
 from gateway.binding.bind import bind, parse
-from gateway.binding.bound import Cut, Empty
-from gateway.binding.print import explain_bound
+from gateway.binding.bound import Cut, Empty, explain_bound
 from gateway.binding.text.classify import StatementKind, classify
 from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.lexer import tokens_of
 from gateway.binding.text.round_trip import intervals_as_casts
 from gateway.errors import Refusal
 

@@ -9,15 +9,14 @@ from binding.clinic import CLINIC
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, ResultColumn
+from gateway.binding.bound import Cut, ResultColumn, explain_bound
 from gateway.binding.extensions import postgresql_sql
-from gateway.binding.print import explain_bound
 from gateway.binding.top_k import can_select
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
 from gateway.catalog.types import parse_type
+from gateway.plan.fields import BIGINT
 from gateway.plan.scalars import Literal
-from gateway.plan.types import BIGINT
 from gateway.twin import Twin, TwinSession, visible_tables
 
 _CODES = Values(("a1", "b2", "c3"))

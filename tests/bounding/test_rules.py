@@ -10,22 +10,20 @@ from binding.clinic import CLINIC
 from laws import for_each
 
 from gateway.bounding.bound_joins import bound_joins
-from gateway.bounding.complete_window_order import complete_window_order
-from gateway.bounding.drop_unused_columns import drop_unused
-from gateway.bounding.fold_current_time import fold_moments
 from gateway.bounding.licences import Licences
+from gateway.bounding.rewrites import complete_window_order, drop_unused, fold_moments
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, Unbounded
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import WindowCall
+from gateway.plan.fields import BIGINT, BOOLEAN, DATE
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Moment, Ref
-from gateway.plan.types import BIGINT, BOOLEAN, DATE
-from gateway.ranges.relations import Range
-from gateway.sensitivity.person_sums import person_lattice
+from gateway.sensitivity.measurement import person_lattice
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

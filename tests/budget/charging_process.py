@@ -17,8 +17,8 @@ from gateway.config import Settings
 from gateway.errors import BudgetExhausted
 from gateway.events import Committed, Event
 from gateway.state.open import State, open_state
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 
 made: list[str] = []
 attempts: list[int] = []

@@ -30,12 +30,12 @@ from samples import draws
 from gateway.budget import parallel_composition as confined
 from gateway.budget.account import Amounts, Balance, Currency
 from gateway.budget.charge import CachedMeasurement
-from gateway.budget.cost_split import MOST_CELLS
+from gateway.budget.parallel_composition import MOST_CELLS
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.state.open import State
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 from gateway.trail.verify import verify
 
 FIRST, SECOND = ("d1:a", "d1:b", "d1:c"), ("d2:x", "d2:y")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gateway.budget.account import Currency, Limits
 from gateway.budget.group_privacy import MANY, epsilon_of, group_guarantees
 from gateway.budget.zcdp import rho_star
+from gateway.noise.allocation import threshold
 from gateway.noise.mechanism import laplace_for
-from gateway.noise.threshold import threshold
 from gateway.units import Delta, Epsilon, Rho
 
 LIMITS = Limits(Epsilon.parse("10"), Delta.parse("1e-6"))

@@ -20,7 +20,7 @@ from gateway.budget.charge import Idempotency, Receipt
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code, Refusal
 from gateway.state.open import open_state
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 ONCE = Idempotency("key-1", "digest-1")
 

@@ -27,7 +27,7 @@ from gateway.budget.account import Currency, Every, Limits
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.state.open import State
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 # few values, so that sums meet caps exactly again and again
 prices = st.sampled_from([Fraction(x) for x in ("1/10", "1/20", "1/6", "1/4", "3/7", "1/1000003")])

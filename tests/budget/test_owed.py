@@ -28,8 +28,8 @@ from gateway.budget.charge import (
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.state.open import open_state
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 from gateway.trail.verify import verify
 from gateway.units import Delta, Epsilon
 

@@ -21,12 +21,12 @@ from fix_state import AUDIT_SECRET
 from gateway.budget import parallel_composition as confined
 from gateway.budget.account import Amounts, Balance, Currency, Every
 from gateway.budget.charge import Idempotency
-from gateway.budget.cost_split import MOST_CELLS
+from gateway.budget.parallel_composition import MOST_CELLS
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.state.open import open_state
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 from gateway.trail.verify import verify
 
 

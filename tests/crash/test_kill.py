@@ -23,7 +23,7 @@ from gateway.config import Settings
 from gateway.state.anchor import Anchor
 from gateway.state.connections import engine_for
 from gateway.state.open import open_state
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 _WORKER = Path(__file__).with_name("worker.py")
 _STEPS = [

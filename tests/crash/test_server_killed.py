@@ -15,9 +15,8 @@ from fix_state import AUDIT_SECRET, scratch_server, settings_on
 
 from gateway.errors import Code, Refusal
 from gateway.postgres_server import Lease, open_server
-from gateway.state.logins import embedded_urls
-from gateway.state.open import open_state, upgrade_state
-from gateway.trail.append import Trail
+from gateway.state.open import embedded_urls, open_state, upgrade_state
+from gateway.trail.record import Trail
 
 
 @dataclass

@@ -26,8 +26,8 @@ from gateway.config import Settings
 from gateway.errors import Refusal
 from gateway.state import anchor, journal
 from gateway.state.open import State, open_state
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 
 Order = dict[str, Any]
 Function = Callable[..., object]

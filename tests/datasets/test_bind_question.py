@@ -9,17 +9,15 @@ from laws import for_each
 
 from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
-from gateway.datasets.bind_question import BoundQuestion, bind_question
-from gateway.datasets.view import Views
+from gateway.datasets.view import BoundQuestion, Views, bind_question
 from gateway.errors import Code, NotPermitted, Reason, Refusal
 from gateway.plan.node import walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.uses import Use, UseKind
+from gateway.plan.rewrite import Use, UseKind
 from gateway.policy.applicable import RequestContext, applicable_rules
-from gateway.policy.decide import decide
+from gateway.policy.decide import decide, filter_rows
 from gateway.policy.policy import Policy
-from gateway.policy.row_filters import filter_rows
 from gateway.policy.subjects import Subject
 from gateway.twin import Twin, TwinRefused
 

@@ -12,8 +12,7 @@ from psycopg import sql
 from sqlalchemy.engine import URL
 
 from gateway.postgres_server import Lease
-from gateway.state.logins import StateUrls
-from gateway.state.open import upgrade_state
+from gateway.state.open import StateUrls, upgrade_state
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "state-logins.sql"
 PASSWORDS = {"gateway_owner": "owner's \\ pass", "gateway_app": "$app $pass$"}

@@ -9,23 +9,21 @@ from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
 from gateway.binding import aggregates as measures
-from gateway.binding import calls, constants, expression_checks, expressions, windows
+from gateway.binding import calls, constants, expressions, select_list, windows
 from gateway.binding import constants as intervals
 from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings
-from gateway.binding import format_keys as formats
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, PassThrough
 from gateway.binding.describe import Describe
 from gateway.binding.text import classify as statement
-from gateway.binding.text import session_settings
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
+from gateway.catalog.tables import OWN_TABLES, SCHEMA
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import TITLE, Code, Reason, Refusal, UnsupportedSql
 from gateway.functions import times
-from gateway.functions.signature import Signature
+from gateway.functions.function import Signature
 from gateway.functions.table import SIGNATURES
-from gateway.plan.types import NUMBERS
+from gateway.plan.fields import NUMBERS
 from gateway.twin import TwinRefused
 
 REFUSED: Final = "What is refused"
@@ -157,7 +155,7 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "fields of `extract(… from age(…))`": lambda: times.AGED,
     "parts of `date_trunc`": lambda: times.TRUNCATED,
     "units of an interval": lambda: intervals._UNITS,
-    "what a `to_char` key may show": lambda: {*formats._SHOWS, "Month", "Mon"},
+    "what a `to_char` key may show": lambda: {*select_list._SHOWS, "Month", "Mon"},
     "types of a cast": lambda: set(constants.TYPE_NAMES.values()) - {Kind.CHAR},
     "aggregates": lambda: measures._PLAIN,
     "aggregates with `WITHIN GROUP`": lambda: measures._ORDERED,
@@ -169,7 +167,7 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "statements that are questions": lambda: statement._QUERY,
     "statements that pass": lambda: statement._ALONE | statement._ON_NAMES | set(statement._ENDING),
     "wrappers": lambda: statement._WRAPPERS,
-    "settings": lambda: session_settings.SETTINGS,
+    "settings": lambda: statement.SETTINGS,
     "words behind `TO STDOUT`": lambda: statement._COPY_OPTIONS - {"(", ")", ","},
     "tables of the gateway": lambda: [f"{SCHEMA}.{name}" for name in OWN_TABLES],
 }
@@ -215,7 +213,7 @@ def casts(text: str) -> list[str]:
 
 def _can_cast(of: ColumnType, to: ColumnType) -> bool:
     try:
-        expression_checks.check_cast(of, to)
+        calls.check_cast(of, to)
     except UnsupportedSql:
         return False
     return True

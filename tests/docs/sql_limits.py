@@ -9,9 +9,9 @@ from gateway.binding import expressions as scalars
 from gateway.binding import select_list as items
 from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
-from gateway.binding.text import limits
+from gateway.binding.text import lexer
 from gateway.errors import Code
-from gateway.functions import numbers, signature
+from gateway.functions import function, numbers
 from gateway.plan import node
 
 _DIGITS: Final = 40  # in the expression that reads numbers, gateway/catalog/values.py
@@ -42,7 +42,7 @@ def _worded(size: int) -> str:
 
 def _arrays(size: int) -> str:
     parts = []
-    for deep in range(limits.TYPE_DEPTH, 0, -1):
+    for deep in range(lexer.TYPE_DEPTH, 0, -1):
         one = 2 ** (deep + 1) - 2
         parts += ["array[" * deep + "1" + "]" * deep] * (size // one)
         size %= one
@@ -95,25 +95,25 @@ def _interval(size: int) -> str:
 
 
 LIMITS: Final = {
-    "characters of a statement": Limit(limits.LENGTH, _sized, _BIG),
-    "words and signs of a statement": Limit(limits.TOKENS, _worded, _BIG),
+    "characters of a statement": Limit(lexer.LENGTH, _sized, _BIG),
+    "words and signs of a statement": Limit(lexer.TOKENS, _worded, _BIG),
     "brackets and `CASE` within one another": Limit(
-        limits.DEPTH, lambda n: f"{_COUNT}{'(' * n}smoker{')' * n}", _BIG
+        lexer.DEPTH, lambda n: f"{_COUNT}{'(' * n}smoker{')' * n}", _BIG
     ),
     "arrays and brackets behind a type within one another": Limit(
-        limits.TYPE_DEPTH, lambda n: f"SELECT {'array[' * n}1{']' * n}", _BIG
+        lexer.TYPE_DEPTH, lambda n: f"SELECT {'array[' * n}1{']' * n}", _BIG
     ),
     "readings of such brackets: one within n others counts 2ⁿ⁺¹": Limit(
-        limits.RETRIES, _arrays, _BIG
+        lexer.RETRIES, _arrays, _BIG
     ),
     "signs such as `NOT` and `-` one after the other": Limit(
-        limits.PREFIXES, lambda n: f"{_COUNT}{'NOT ' * n}smoker", _BIG
+        lexer.PREFIXES, lambda n: f"{_COUNT}{'NOT ' * n}smoker", _BIG
     ),
     "levels of an expression; a chain of `OR` is one": Limit(
         shapes._DEEPEST, lambda n: "SELECT " + "+".join(["1"] * n), _BIG
     ),
     "bytes of a name": Limit(
-        limits.NAME_BYTES,
+        lexer.NAME_BYTES,
         lambda n: f"SELECT count(*) AS {'n' * n} FROM patients",
         Code.NAME_AMBIGUOUS,
     ),
@@ -123,10 +123,10 @@ LIMITS: Final = {
     "relations of persons and steps over them": Limit(node.MOST_NODES, _scans, _BIG),
     "texts put together in one column": Limit(node.MOST_TEXTS, _texts, _BIG),
     "characters of a constant in a function": Limit(
-        signature.LONGEST_CONSTANT, lambda n: f"{_COUNT}btrim(name, '{'x' * n}') = ''", _FUNCTION
+        function.LONGEST_CONSTANT, lambda n: f"{_COUNT}btrim(name, '{'x' * n}') = ''", _FUNCTION
     ),
     "a place or length in a text function": Limit(
-        signature.LARGEST_PLACE, lambda n: f"{_COUNT}left(name, {n}) = ''", _FUNCTION
+        function.LARGEST_PLACE, lambda n: f"{_COUNT}left(name, {n}) = ''", _FUNCTION
     ),
     "the exponent of `power`": Limit(
         numbers._LARGEST_POWER, lambda n: f"SELECT sum(power(income, {n})) FROM patients", _FUNCTION

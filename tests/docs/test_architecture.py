@@ -43,13 +43,13 @@ def test_architecture_shows_the_walk_of_a_query(walk: str, pytestconfig: pytest.
 def test_walk_passes_every_stage_that_a_fresh_answer_needs(walk: str) -> None:
     """A trace that recorded nothing, or half of the way, would agree with an empty page."""
     for file in (
-        "gateway/datasets/bind_question.py",
+        "gateway/datasets/view.py",
         "gateway/overlap/auditor.py",
         "gateway/budget/ledger.py",
         "gateway/engines/source.py",
         "gateway/noise/add_noise.py",
         "gateway/stages/finish.py",
-        "gateway/trail/append.py",
+        "gateway/trail/record.py",
     ):
         assert f"`{file}:" in walk
     assert _QUERY in _PAGE.read_text()

@@ -12,9 +12,8 @@ from docs.sql_limits import LIMITS
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, ResultColumn
+from gateway.binding.bound import Cut, ResultColumn, explain_bound
 from gateway.binding.describe import Describe
-from gateway.binding.print import explain_bound
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import parse_type

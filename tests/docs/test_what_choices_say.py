@@ -14,7 +14,7 @@ from sensitivity.analyses import analysed
 from gateway.binding import aggregates as measures
 from gateway.binding import extensions as spellings
 from gateway.noise.allocation import slots_of
-from gateway.noise.selection import selection_for, selection_within
+from gateway.noise.exponential import selection_for, selection_within
 
 TEXT: Final = (ROOT / "docs" / "sql.md").read_text()
 ACCEPTED: Final = (measures.AGGREGATES - measures.REFUSED) | spellings.OURS.keys()

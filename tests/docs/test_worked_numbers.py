@@ -10,7 +10,7 @@ from docs.worked_numbers import Clinic
 from docs import worked_numbers as worked
 from gateway.budget.account import Currency
 from gateway.state.open import State
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 pytestmark = pytest.mark.server
 

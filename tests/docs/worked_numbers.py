@@ -17,11 +17,10 @@ from gateway.budget.charge import ChargedMeasurement, ChargeRequest
 from gateway.budget.group_privacy import MANY, group_guarantees
 from gateway.budget.report import standings
 from gateway.errors import Refusal
-from gateway.policy.account_limits import account_budget
+from gateway.policy.applicable import account_budget
 from gateway.policy.files.load import read_policies
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
-from gateway.trail.record import AskedQuestion
+from gateway.trail.record import AskedQuestion, Trail
 from gateway.units import Delta, Epsilon
 
 MAY = datetime(2026, 5, 18, 12, tzinfo=UTC)

@@ -27,7 +27,7 @@ from gateway.app import (
     query_api,
     serve_wire,
 )
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.events import Crashed, Event
 from gateway.frontends.rest.app import create_app
 from gateway.telemetry.metrics import Metrics, log_and_count

@@ -10,11 +10,10 @@ from fix_policy import loaded_policies
 from fix_servers import SharedServers
 
 from gateway.admin.explain_cost import forecast_cost
-from gateway.datasets.bind_question import Question, bind_question
-from gateway.datasets.view import Views
+from gateway.datasets.view import Question, Views, bind_question
 from gateway.policy.files.load import LoadedPolicies
 from gateway.requests.request import Request
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 _DATASETS = {"laplace": "laplace", "gaussian": "gaussian", "auto": "auto"}
 

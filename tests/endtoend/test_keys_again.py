@@ -24,7 +24,7 @@ from gateway.requests.request import Answer, Request
 from gateway.stages.charge import charge_query
 from gateway.stages.reply_grid import Pace
 from gateway.state.tables import charges
-from gateway.trail.append import utc_now
+from gateway.trail.record import utc_now
 
 _COUNT = "SELECT COUNT(*), AVG(income) FROM patients"
 

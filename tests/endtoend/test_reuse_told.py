@@ -10,7 +10,7 @@ from endtoend.reuse.clinics import PRICE
 from fix_servers import SharedServers
 from psycopg import errors
 
-from gateway.frontends.rest.schemas import AnswerShape, EstimateShape, QueriesShape
+from gateway.frontends.rest.openapi import AnswerShape, EstimateShape, QueriesShape
 
 _ALL = "SELECT COUNT(*) AS n FROM patients"
 _BUT_ONE_YEAR = "SELECT COUNT(*) FROM patients WHERE birth_year <> 1962"

@@ -13,7 +13,7 @@ from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 
 from gateway.app import gateway_api, subject_list
-from gateway.computation import Computation, SourceEnd
+from gateway.cancellation import Computation, SourceEnd
 from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.events import SubjectSuspended

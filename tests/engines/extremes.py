@@ -18,16 +18,17 @@ from sqlglot import exp
 from gateway.binding.bind import parse
 from gateway.binding.expressions import ScalarBinder as Binder
 from gateway.binding.scope import Visible
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.lexer import tokens_of
 from gateway.catalog.domains import Anything, Bound, Domain, Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.sql.clamp import clamp_column
 from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.relations import Scan, StagedRows
 from gateway.plan.scalars import Scalar
-from gateway.ranges.relations import Range, ranges_of
+from gateway.ranges.relations import ranges_of
 
 _ONE: Final = Fraction(1)
 

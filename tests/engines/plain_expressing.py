@@ -11,9 +11,9 @@ from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
 from gateway.engines.sql.partial_select import Dialect, Expressions, Sql
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.ranges.relations import Range
 from gateway.sensitivity.measurement import Total
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -13,21 +13,18 @@ from sqlalchemy import URL
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.licences import Licences
+from gateway.bounding.rewrites import complete_window_order
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.source import SourceDatabase
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import Measure, PerUnit, WindowCall
+from gateway.plan.fields import BIGINT, BOOLEAN, DOUBLE, Field, ReleasedLabel
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import ReleasedLabel
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Ref
-from gateway.plan.types import BIGINT, BOOLEAN, DOUBLE
 from gateway.sensitivity.measurement import Measurement, Rows
 
 ROWS = [

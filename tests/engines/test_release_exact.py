@@ -27,16 +27,15 @@ from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, LimitExceeded, Refusal
-from gateway.plan.aggregates import Measure
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.fields import BIGINT, BOOLEAN
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref
-from gateway.plan.types import BIGINT, BOOLEAN
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
-from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
+    Lattice,
     Measurement,
     Rows,
     Slot,

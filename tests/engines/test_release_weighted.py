@@ -21,8 +21,7 @@ from engines.test_release_exact import (
 from samples import draws
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
-from gateway.sensitivity.analysis import EnumeratedGroups
-from gateway.sensitivity.group_weights import GroupWeights
+from gateway.sensitivity.analysis import EnumeratedGroups, GroupWeights
 from gateway.sensitivity.measurement import Slot
 
 __all__ = ["database"]

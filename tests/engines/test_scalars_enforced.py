@@ -26,11 +26,10 @@ from gateway.engines.exact_rows import column_value
 from gateway.engines.sql.clamp import clamp_column
 from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.plan.fields import BIGINT, NUMERIC, TEXT
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, StagedMember, StagedValue
-from gateway.plan.types import BIGINT, NUMERIC, TEXT
-from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.measurement import DistanceOrigin, Total
+from gateway.sensitivity.measurement import DistanceOrigin, Lattice, Total
 
 DIALECTS: Final[tuple[Dialect, ...]] = ("postgresql", "duckdb")
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS)

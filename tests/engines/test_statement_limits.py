@@ -17,8 +17,7 @@ import pytest
 from engines.sources import in_duckdb, in_postgresql
 from sqlalchemy import URL, Select, func, literal_column, select, text
 
-from gateway.cancellation import CancelEvent
-from gateway.computation import Computation, SourceEnd
+from gateway.cancellation import CancelEvent, Computation, SourceEnd
 from gateway.engines.preparation import Chunks, Database
 from gateway.engines.source import SourceDatabase
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped

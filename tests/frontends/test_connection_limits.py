@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.frontends.connection_limits import Admission
+from gateway.frontends.workers import Admission
 
 
 def test_connections_are_bounded_in_all_and_for_each_address() -> None:

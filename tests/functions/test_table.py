@@ -15,18 +15,17 @@ from gateway.engines.sql.expressions import RENDERINGS, ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import Render
 from gateway.errors import Refusal
-from gateway.functions.choices import GREATEST
+from gateway.functions.conditions import GREATEST
 from gateway.functions.function import Function
 from gateway.functions.numbers import FLOOR
-from gateway.functions.range import Bounds
+from gateway.functions.range_arithmetic import Bounds, Range
 from gateway.functions.result_sizes import Size, size_of_type
 from gateway.functions.table import CALLED, FUNCTIONS, function_of
+from gateway.plan.fields import DOUBLE
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Ref, Scalar, walk_scalar
-from gateway.plan.types import DOUBLE
-from gateway.ranges.expressions import bounds_of
-from gateway.ranges.granularity import grain_of
-from gateway.ranges.relations import Range, range_of
+from gateway.ranges.expressions import bounds_of, grain_of
+from gateway.ranges.relations import range_of
 
 _REQUIRED: Final = frozenset({"name", "nulls", "computes", "range", "cost", "size", "copies"})
 _UNWRITTEN: Final = frozenset({"is unknown", "is not unknown", "is not true", "is not false"})

@@ -12,12 +12,11 @@ from gateway.intervals.cell_intervals import Intervals
 from gateway.intervals.exact_formulas import evaluate_curve
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteLaplace
+from gateway.plan.fields import DOUBLE, NUMERIC
 from gateway.plan.formulas import AggregateRef, NumberForm, Root, Times
-from gateway.plan.types import DOUBLE, NUMERIC
 from gateway.results.value_texts import column_texts
-from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analysis import Analysis, scale_formula
 from gateway.sensitivity.formulas import SPREADS, CurveFormula, shift_formula
-from gateway.sensitivity.group_weights import scale_formula
 from gateway.sensitivity.measurement import Rows, Total
 
 _T = dataset(

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from gateway.intervals.margins import Widths, exact_margin, near_margin
 from gateway.noise.combined_noise import AnyNoise
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import SummedNoise
 
 CONFIDENCES = [Fraction(one, 10_000) for one in (5000, 8000, 9000, 9400, 9500, 9510, 9900, 9999)]
 # of noises of Laplace and of Gauss, by their scales and standard deviations: alike, and one beside others

@@ -23,9 +23,9 @@ from gateway.noise.allocation import (
     cost_of,
     price_noise,
     slots_of,
+    threshold,
 )
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.threshold import threshold
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets

@@ -21,8 +21,8 @@ from gateway.noise.combined_noise import (
     variance_of,
     weight_of,
 )
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import SummedNoise
 
 _SLACK = 1e-9  # what floats may be off
 _HALF = Fraction(1, 2)

@@ -17,15 +17,14 @@ from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NOT_ASKED, MismatchedDraws, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import Noise, ReleaseNoise, cost_of, price_noise, slots_of
 from gateway.noise.drawn_choices import draw_choices
+from gateway.noise.exponential import PureSelection, Selection
 from gateway.noise.quantile import bucket_scores
-from gateway.noise.selection import PureSelection, Selection
+from gateway.plan.fields import DATE, DOUBLE, INTEGER, NUMERIC, TEXT
 from gateway.plan.formulas import AggregateRef, Each, Plus
-from gateway.plan.types import DATE, DOUBLE, INTEGER, NUMERIC, TEXT
 from gateway.results.rounding import RoundedColumn
 from gateway.results.value_texts import column_texts
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
-from gateway.sensitivity.choices import BinnedRows, Histogram, ListedRows
-from gateway.sensitivity.formulas import Chosen
+from gateway.sensitivity.choices import BinnedRows, Chosen, Histogram, ListedRows
 
 MEDIAN = "percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year)"
 ALL = f"SELECT {MEDIAN} FROM patients"

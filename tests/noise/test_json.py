@@ -7,10 +7,16 @@ import pytest
 from laws import for_each
 
 from gateway.json_form import Json
-from gateway.noise.combined_noise import AnyNoise, combine_draws, sum_noise
-from gateway.noise.json import UnreadableNoise, noise_json, noise_of_json
+from gateway.noise.combined_noise import (
+    AnyNoise,
+    UnreadableNoise,
+    combine_draws,
+    noise_json,
+    noise_of_json,
+    sum_noise,
+)
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
-from gateway.noise.sum_noise import SummedNoise
 
 _LAPLACE = DiscreteLaplace(Fraction(10**30 + 1, 7))
 _GAUSSIAN = DiscreteGaussian(Fraction(3))

@@ -9,10 +9,8 @@ from laws import for_each
 from noise.choices import exponential, flipping, objects, repeated
 from noise.streams import Stream
 
-from gateway.noise.discrete_laplace import discrete_laplace
-from gateway.noise.exponential import BINARY, make_proposal
-from gateway.noise.permute_and_flip import permute_and_flip
-from gateway.noise.selection import PureSelection
+from gateway.noise.exponential import BINARY, PureSelection, make_proposal, permute_and_flip
+from gateway.noise.samplers import discrete_laplace
 
 MANY = 12_000
 SCALES = [Fraction(text) for text in ("1/3", "1", "20", "700", "1234567/3", "1e24")]

@@ -12,7 +12,7 @@ from laws import for_each
 from samples import draws
 
 from gateway.noise.quantile import bucket_scores
-from gateway.sensitivity.ranks import (
+from gateway.sensitivity.choices import (
     Aim,
     BesideQuantile,
     Highest,

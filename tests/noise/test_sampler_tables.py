@@ -5,9 +5,8 @@ from fractions import Fraction
 import pytest
 from noise.streams import Stream, Written
 
-from gateway.noise.decay_weights import Decay, decay_weights
-from gateway.noise.enclosure import decay_bounds
-from gateway.noise.vector_sampler import cumulative_bounds, settle_draw
+from gateway.noise.enclosure import Decay, decay_bounds, decay_weights
+from gateway.noise.samplers import cumulative_bounds, settle_draw
 
 DECAYS = [
     Decay(Fraction(10, 3), 1),

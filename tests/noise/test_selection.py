@@ -15,14 +15,12 @@ from gateway.noise.enclosure import decay_bounds
 from gateway.noise.exponential import (
     BINARY,
     GapWeights,
+    PureSelection,
     Scores,
+    Selection,
     choose_candidate,
     is_accepted,
     make_proposal,
-)
-from gateway.noise.selection import (
-    PureSelection,
-    Selection,
     selection_for,
     selection_within,
 )

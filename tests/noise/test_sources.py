@@ -11,12 +11,9 @@ import gateway
 PACKAGE = Path(gateway.__file__).parent
 NOISE = PACKAGE / "noise"
 GENERATORS = {"random", "secrets", "uuid", "scipy", "opendp"}
-# What draws or bounds; `reach` and `mechanism` may use floats to say something to people, or to look
+# What draws or bounds; `tail_bounds` and `mechanism` may use floats to say something to people, or to look
 # somewhere first.
-DECIDING = (
-    *("entropy", "bernoulli", "discrete_laplace", "discrete_gaussian", "enclosure"),
-    *("decay_weights", "vector_sampler", "threshold"),
-)
+DECIDING = ("entropy", "enclosure", "samplers", "allocation")
 FLOATING = {"float", "float64", "float32", "exp", "expm1", "log", "log1p", "sqrt", "pow", "fsum"}
 
 

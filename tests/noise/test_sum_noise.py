@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from gateway.noise.combined_noise import kurtosis, sum_noise
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import SummedNoise
 
 _FAR = 60  # in scales: beyond there is less than 1e-25
 _SLACK = 1e-9  # what floats may be off

@@ -2,8 +2,7 @@
 
 from fractions import Fraction
 
-from gateway.noise.decay_weights import Decay
-from gateway.noise.table_cache import TableCache
+from gateway.noise.enclosure import Decay, TableCache
 
 
 def _decay(number: int) -> Decay:

@@ -14,8 +14,8 @@ import pytest
 from laws import for_each
 from noise.exact import DIGITS, decimal, tails
 
+from gateway.noise.allocation import threshold
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.threshold import threshold
 
 GROUPS = [1, 3, 10, 1000]
 DELTAS = [Fraction(text) for text in ("1/4", "1e-3", "1e-6", "5e-10", "1e-15")]

@@ -5,10 +5,9 @@ from fractions import Fraction
 import pytest
 from noise.streams import Stream, Written
 
-from gateway.noise.decay_weights import Decay
-from gateway.noise.enclosure import decay_bounds
+from gateway.noise.enclosure import Decay, decay_bounds
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.noise.vector_sampler import cumulative_bounds, draw_noise, is_kept, make_staircase
+from gateway.noise.samplers import cumulative_bounds, draw_noise, is_kept, make_staircase
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1000, 40_000])

@@ -13,10 +13,10 @@ from overlap.simulated_people import counted, noisy
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Stage
-from gateway.bounding.fold_current_time import fold_moments
+from gateway.bounding.rewrites import fold_moments
 from gateway.errors import OverlapRefused
 from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of

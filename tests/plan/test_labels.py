@@ -8,16 +8,23 @@ from binding.clinic import CLINIC
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Table
 from gateway.errors import Code, Refusal
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field, Tie
-from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
+from gateway.plan.fields import (
+    BIGINT,
+    BOOLEAN,
+    INTEGER,
+    NUMERIC,
+    Field,
+    Protected,
+    Public,
+    ReleasedLabel,
+    Tie,
+)
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected, Public, ReleasedLabel
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.rewrite import UseKind, plan_uses
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.plan.types import BIGINT, BOOLEAN, INTEGER, NUMERIC
-from gateway.plan.uses import UseKind, plan_uses
 
 COUNT = Measure("count", (), BIGINT)
 

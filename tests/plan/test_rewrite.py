@@ -9,13 +9,13 @@ from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Dataset
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import BOOLEAN
 from gateway.plan.node import BrokenPlan, Node, walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.rewrite import map_scalars, rebuild_node, rewrite_plan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, map_parts, transform, walk_scalar
-from gateway.plan.types import BOOLEAN
 
 ACCEPTED = accepted()
 

@@ -12,8 +12,7 @@ from fix_sample import plain
 from fix_twin import state as state_is
 from sqlalchemy import URL
 
-from gateway.admin.check_policies import complete_from_sources
-from gateway.admin.reload_policies import current_policies
+from gateway.admin.check_policies import complete_from_sources, current_policies
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Fetch
 from gateway.catalog.domains import Values
@@ -23,7 +22,7 @@ from gateway.events import Event, PolicyWarning, ignore_event
 from gateway.policy.files.load import PolicyReading, read_policies
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 from gateway.twin import DescribedColumn, Twin, TwinRefused, visible_tables
 
 pytestmark = pytest.mark.server

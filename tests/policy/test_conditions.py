@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from laws import for_each
 from samples import draws
 
-from gateway.policy.conditions.condition import Facts, Truth, compile_condition
-from gateway.policy.conditions.lexer import LONGEST, InvalidCondition
-from gateway.policy.conditions.parser import parse_condition
-from gateway.policy.conditions.satisfiable import is_unsatisfiable
+from gateway.policy.conditions.condition import Facts, Truth, compile_condition, is_unsatisfiable
+from gateway.policy.conditions.parser import LONGEST, InvalidCondition, parse_condition
 
 FACTS: Facts = {
     "subject": {"name": "alice", "role": "researcher", "level": "7", "purposes": ["care", "audit"]},

@@ -9,8 +9,7 @@ import pytest
 from fix_policy import BASE, read
 
 from gateway.catalog.types import Kind, parse_type
-from gateway.policy.conditions.lexer import DEEPEST, LONGEST
-from gateway.policy.conditions.parser import FUNCTIONS, MACROS, METHODS, REQUEST
+from gateway.policy.conditions.parser import DEEPEST, FUNCTIONS, LONGEST, MACROS, METHODS, REQUEST
 from gateway.policy.model import policy_schema
 from gateway.policy.policy import ReportedRanges
 

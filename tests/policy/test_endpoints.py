@@ -17,9 +17,9 @@ from pydantic import SecretStr
 from gateway.admin.instance import open_foundation
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, open_policies
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 from gateway.telemetry.metrics import Metrics
 
 SUBJECTS = "alice: {role: researcher, region: north}\ndave: {role: admin}\n"

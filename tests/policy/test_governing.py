@@ -10,12 +10,12 @@ import pytest
 from fix_policy import BASE, ENVIRONMENT
 from sqlalchemy import select
 
-from gateway.admin.reload_policies import current_policies, reload_on_change
+from gateway.admin.check_policies import current_policies, reload_on_change
 from gateway.events import Event, PoliciesLoaded, PoliciesRejected, PolicyWarning
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
 from gateway.state.tables import trail_records
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 
 @pytest.fixture

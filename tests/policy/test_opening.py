@@ -14,13 +14,12 @@ from gateway.admin.open_accounts import ledger_of, open_policies, record_rejecti
 from gateway.budget.account import Currency, Every, Limits, RateLimit
 from gateway.budget.balances import load_accounts, load_ledger
 from gateway.errors import Code, OperatorError
-from gateway.policy.account_limits import account_budget
+from gateway.policy.applicable import account_budget
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
 from gateway.state.tables import trail_records
-from gateway.trail.append import Trail
-from gateway.trail.record import RecordKind
+from gateway.trail.record import RecordKind, Trail
 from gateway.units import Delta, Epsilon
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)

@@ -10,7 +10,7 @@ from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import Code, NotPermitted
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.policy.policy import ReportedRanges
 from gateway.policy.rounding import range_notices, ranges_of
 

@@ -8,7 +8,7 @@ from fix_policy import BASE, people, read
 from laws import for_each
 
 from gateway.catalog.tables import Table
-from gateway.policy.conditions.lexer import InvalidCondition
+from gateway.policy.conditions.parser import InvalidCondition
 from gateway.policy.row_rules import BoundTest, bind_rows, parse_row_rule
 
 SUBJECTS = people(

@@ -3,7 +3,7 @@
 import pytest
 from laws import for_each
 
-from gateway.policy.source_url import InvalidSource, resolve_variables, source_from
+from gateway.policy.policy import InvalidSource, resolve_variables, source_from
 
 
 @for_each(

@@ -14,7 +14,7 @@ from fix_postgres_server import OpenGateway, connect, gone, server_pid
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server import Lease, open_server, postmaster
 from gateway.postgres_server.directories import Home, ServerDirectory
-from gateway.postgres_server.locks import inherit_lock, is_free
+from gateway.postgres_server.files import inherit_lock, is_free
 from gateway.postgres_server.postmaster import ServerSetup, start_postmaster, stop_postmaster
 
 _KEEP = "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 7 AS x"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server.locks import Hold, hold_lock, inherit_lock, is_free
+from gateway.postgres_server.files import Hold, hold_lock, inherit_lock, is_free
 
 
 def test_hold_is_shared_and_counted_when_taken_twice(tmp_path: Path) -> None:

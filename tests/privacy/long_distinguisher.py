@@ -28,8 +28,7 @@ from sqlalchemy import URL
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.postgres_server import Lease, open_server
-from gateway.state.logins import embedded_urls
-from gateway.state.open import upgrade_state
+from gateway.state.open import embedded_urls, upgrade_state
 from gateway.twin import open_twin
 
 _TWICE_RUN = frozenset({"one answer in another", "one answer's groups in another"})

@@ -27,8 +27,7 @@ from privacy.shapes import HANGING, SHAPES
 from privacy.trials import LONG_TRIALS, TRIALS
 
 from gateway.postgres_server import open_server
-from gateway.state.logins import embedded_urls
-from gateway.state.open import upgrade_state
+from gateway.state.open import embedded_urls, upgrade_state
 from gateway.twin import open_twin
 
 _PRICES = {"laplace": 1.5, "gaussian": 1.0}  # at which half the noise is found soonest

@@ -19,7 +19,7 @@ from property.neighbour_check import Findings, check
 from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.print import explain_plan
 from gateway.postgres_server import open_server
 

@@ -28,7 +28,7 @@ from sqlalchemy import URL
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, open_policies, open_query_api
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.config import Settings
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app

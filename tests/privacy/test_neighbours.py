@@ -20,7 +20,7 @@ from samples import Samples, draws
 from sqlalchemy import URL
 
 from gateway.binding.aggregates import AGGREGATES, REFUSED
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.print import explain_plan
 from gateway.postgres_server import Lease
 from gateway.sensitivity.measurement import Measurement

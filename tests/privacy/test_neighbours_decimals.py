@@ -13,7 +13,7 @@ from sqlalchemy import URL
 from gateway.bounding import licences
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.plan.types import BIGINT, INTEGER, NUMERIC
+from gateway.plan.fields import BIGINT, INTEGER, NUMERIC
 
 _NEAR = ("9007199254740992.1", "9007199254740992.2", "9007199254740992.3")
 _TIED = """SELECT COUNT(DISTINCT patient_id) FROM (SELECT patient_id, k, ROW_NUMBER() OVER (

@@ -14,8 +14,8 @@ from gateway.bounding import bound_joins as joins
 from gateway.bounding.licences import Licences
 from gateway.catalog.values import Value
 from gateway.errors import Unbounded
+from gateway.plan.fields import Protected
 from gateway.plan.joins import Join
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.relations import StagedRows
 from gateway.postgres_server import Lease

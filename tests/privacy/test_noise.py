@@ -16,13 +16,19 @@ import pytest
 from noise.streams import Stream
 from privacy.goodness import objections, same_shape
 
-from gateway.noise.bernoulli import draw_below, draw_decay
-from gateway.noise.decay_weights import Decay
-from gateway.noise.discrete_gaussian import discrete_gaussian
-from gateway.noise.discrete_laplace import discrete_laplace
+from gateway.noise.enclosure import Decay
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.vector_sampler import Staircase, draw_noise, is_kept, make_staircase
+from gateway.noise.samplers import (
+    Staircase,
+    discrete_gaussian,
+    discrete_laplace,
+    draw_below,
+    draw_decay,
+    draw_noise,
+    is_kept,
+    make_staircase,
+)
 
 MANY = 400_000
 SCALES = [Fraction(text) for text in ("3/10", "1", "7/3", "50", "1000")]

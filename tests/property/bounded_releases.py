@@ -19,7 +19,7 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.catalog.proofs import TableProof
 from gateway.errors import Refusal
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import walk_nodes
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import StagedValue, walk_scalar

@@ -14,13 +14,12 @@ from property.stores import SourceRaised, Store
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.types import Family
 from gateway.errors import UnsupportedSql
-from gateway.plan.grouping import PerUnit
+from gateway.plan.aggregates import PerUnit
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
-from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.measurement import Different, Products, Quantity, Squares, Total
+from gateway.sensitivity.measurement import Different, Lattice, Products, Quantity, Squares, Total
 
 Change: TypeAlias = Callable[[BoundedRelease], BoundedRelease]
 _ALIKE: Final = frozenset({Family.TEXT, Family.WHOLE, Family.BOOLEAN, Family.DATE})

@@ -12,16 +12,13 @@ from sensitivity.analyses import dataset, ends, plan_of, span, whole
 from sensitivity.reference import computed, conditions, expressions, holds
 
 from gateway.functions import range_arithmetic as arithmetic
-from gateway.functions.range import Bounds, bounds, range_bounds
-from gateway.functions.range_arithmetic import divide
-from gateway.plan.fields import Field
+from gateway.functions.range_arithmetic import Bounds, Range, bounds, divide, range_bounds
+from gateway.plan.fields import BOOLEAN, DOUBLE, INTEGER, NUMERIC, Field
 from gateway.plan.node import Node
 from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN, DOUBLE, INTEGER, NUMERIC
-from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrow_columns
-from gateway.ranges.relations import Range, aggregate_bounds, range_of, ranges_of
+from gateway.ranges.expressions import bounds_of, narrow_columns
+from gateway.ranges.relations import aggregate_bounds, range_of, ranges_of
 
 _HUNDREDTH = Fraction(1, 100)
 _ends = st.tuples(st.integers(-9, 9), st.integers(0, 9)).map(lambda e: (e[0], e[0] + e[1]))

@@ -14,7 +14,7 @@ from samples import draws
 from gateway.functions import calendar as days
 from gateway.functions import time_ranges as moments
 from gateway.functions.calendar import DAY
-from gateway.functions.range import Range
+from gateway.functions.range_arithmetic import Range
 
 _dates = st.dates(date(1600, 1, 1), date(2400, 12, 31))
 _times = st.datetimes(datetime(1600, 1, 1), datetime(2400, 12, 31))  # noqa: DTZ001 - without a zone

@@ -11,9 +11,9 @@ from regions.ward import NOON
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import fold_moments
+from gateway.bounding.rewrites import fold_moments
 from gateway.errors import Refusal
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.regions import resolved_plan as followed
 from gateway.regions.scope import aggregate_scopes, normal_text, scope_json, scope_of, scope_of_json
 from gateway.sensitivity.analysis import EnumeratedGroups

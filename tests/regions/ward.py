@@ -6,13 +6,12 @@ from fractions import Fraction
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import fold_moments
+from gateway.bounding.rewrites import fold_moments
 from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.plan.grouping import Aggregate
-from gateway.policy.decide import Rows
-from gateway.policy.row_filters import filter_rows
+from gateway.plan.aggregates import Aggregate
+from gateway.policy.decide import Rows, filter_rows
 from gateway.regions.cells import contains
 from gateway.regions.region import Region
 from gateway.regions.scope import ReleaseScope, scope_of

@@ -23,8 +23,8 @@ from release_cache.visits import (
 )
 from samples import draws
 
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.sum_noise import SummedNoise
 from gateway.release_cache.assemble import gather_slot
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.matching import Match, MeasurementRequest, matches

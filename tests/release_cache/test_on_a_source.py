@@ -16,12 +16,12 @@ from property.small_worlds import world
 from property.stores import Store, in_duckdb
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.bounding.fold_current_time import fold_moments
+from gateway.bounding.rewrites import fold_moments
 from gateway.budget.account import Currency
 from gateway.catalog.values import Value
+from gateway.noise.exponential import PureSelection
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.selection import PureSelection
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.regions.scope import scope_of
 from gateway.release_cache.assemble import gather_slot
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content

@@ -16,9 +16,9 @@ from release_cache.visits import SMOKERS, Question, any_question, born
 from gateway.catalog.values import Value
 from gateway.json_form import Json
 from gateway.noise.combined_noise import combine_draws
+from gateway.noise.convolution import SummedNoise
+from gateway.noise.exponential import Selection
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
-from gateway.noise.selection import Selection
-from gateway.noise.sum_noise import SummedNoise
 from gateway.release_cache import serialization as saved
 from gateway.release_cache.entry import CachedChoice, CacheEntry, Content, spread_of
 from gateway.release_cache.serialization import (

@@ -5,13 +5,11 @@ from fractions import Fraction
 from gateway.binding.bound import Cut, Fetch, Release, Sql, Stage
 from gateway.binding.text.classify import classify
 from gateway.catalog.domains import Interval
-from gateway.catalog.system_tables import OWN_TABLES
-from gateway.catalog.tables import Column, Protection, Table
+from gateway.catalog.tables import OWN_TABLES, Column, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.fields import NUMERIC, Field
 from gateway.plan.relations import Scan
-from gateway.plan.types import NUMERIC
 from gateway.release_cache.fingerprints import Constants
 
 _VISITS = Table(

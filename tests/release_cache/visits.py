@@ -18,8 +18,8 @@ from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
+from gateway.noise.exponential import PureSelection
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.selection import PureSelection
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.regions.scope import ReleaseScope, scope_of
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content

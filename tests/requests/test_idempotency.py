@@ -17,11 +17,10 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
 from gateway.requests.idempotency import LONGEST_TEXT, StoredAnswers, answer_of, answer_text
 from gateway.requests.request import Answer, AnswerColumn, CacheUse
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 from gateway.state.tables import kept_answers
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import AskedQuestion, QuestionRecord, RecordKind
+from gateway.trail.record import AskedQuestion, QuestionRecord, RecordKind, Trail
 from gateway.trail.seal import Seal
 from gateway.units import Delta, Epsilon
 

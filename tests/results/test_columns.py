@@ -13,8 +13,8 @@ from gateway.binding.bound import Cut, ResultColumn
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import Noise, price_noise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
+from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import Mechanism
-from gateway.noise.sum_noise import SummedNoise
 from gateway.requests.request import AnswerColumn
 from gateway.results.columns import answer_columns
 from gateway.results.rollup import PricedRelease, roll_up

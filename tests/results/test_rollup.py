@@ -20,7 +20,7 @@ from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
 from gateway.noise.allocation import Noise, cost_of, price_noise
-from gateway.noise.sum_noise import SummedNoise
+from gateway.noise.convolution import SummedNoise
 from gateway.plan.formulas import AggregateRef, Form, Over
 from gateway.results.rollup import NoisyLevel, NoisyRelease, PricedRelease, roll_up
 from gateway.sensitivity.analysis import EnumeratedGroups

@@ -15,7 +15,7 @@ from gateway.exact import ExactTable
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
 from gateway.noise.allocation import Noise, price_noise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
-from gateway.noise.sum_noise import SummedNoise
+from gateway.noise.convolution import SummedNoise
 from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
 from gateway.results.simulation import parts_of, simulate_release
 from gateway.sensitivity.analysis import EnumeratedGroups

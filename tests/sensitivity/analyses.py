@@ -10,8 +10,8 @@ from gateway.binding.bound import Cut
 from gateway.catalog.domains import Anything, Domain, Interval
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.plan.grouping import Aggregate
-from gateway.ranges.relations import Range
+from gateway.functions.range_arithmetic import Range
+from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 

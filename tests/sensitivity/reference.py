@@ -11,9 +11,8 @@ from math import ceil, floor, trunc
 from hypothesis import strategies as st
 
 from gateway.catalog.types import Family
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, Field
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN, INTEGER, NUMERIC
 
 Row = Mapping[str, Fraction | None]
 

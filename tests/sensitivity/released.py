@@ -11,10 +11,10 @@ from sensitivity.reference import Row, computed, holds
 
 from gateway.plan.scalars import Scalar
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
+    Lattice,
     Measurement,
     Products,
     Quantity,

@@ -9,10 +9,11 @@ from sensitivity.analyses import analysed, dataset
 
 from gateway.binding.bound import Cut
 from gateway.errors import Code, Refusal
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
-from gateway.sensitivity.formulas import Chosen, Formula
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet, analyze_grouping_sets
 
 _ACCEPTED = accepted()

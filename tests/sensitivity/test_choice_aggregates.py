@@ -9,9 +9,17 @@ from gateway.catalog.domains import Values
 from gateway.errors import Code, Refusal
 from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choice_aggregates import MOST_CELLS
-from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, ListedRows, Sought
-from gateway.sensitivity.formulas import Chosen, Linear
-from gateway.sensitivity.ranks import QuantileLevel
+from gateway.sensitivity.choices import (
+    BinnedRows,
+    Choice,
+    Chosen,
+    End,
+    Frequent,
+    ListedRows,
+    QuantileLevel,
+    Sought,
+)
+from gateway.sensitivity.formulas import Linear
 
 TABLE = dataset(
     4,

@@ -10,12 +10,11 @@ from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Person, released
 
 from gateway.catalog.domains import Values
+from gateway.functions.range_arithmetic import Range
 from gateway.noise.allocation import Noise, PriceExceeded, price_noise
-from gateway.ranges.relations import Range
-from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analysis import BITS, Analysis, GroupWeights
 from gateway.sensitivity.formulas import Linear, Quotient
-from gateway.sensitivity.group_weights import BITS, GroupWeights
-from gateway.sensitivity.lattice import lattice_of
+from gateway.sensitivity.measurement import lattice_of
 
 _LETTERS = "abcdefghijk"
 _GROUPS, _ROWS = 3, 2

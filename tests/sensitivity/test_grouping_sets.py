@@ -6,10 +6,11 @@ from functools import partial
 import pytest
 from sensitivity.analyses import plan_of
 
-from gateway.plan.grouping import Aggregate
+from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
-from gateway.sensitivity.formulas import Chosen, Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import Linear
 from gateway.sensitivity.grouping_sets import (
     AnalyzedRelease,
     PartMeasurements,

@@ -16,8 +16,7 @@ from gateway.errors import Code, Unbounded
 from gateway.noise.allocation import Noise, cost_of, price_noise
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.formulas import SPREADS, CurveFormula, Linear
-from gateway.sensitivity.lattice import Lattice, unit_of
-from gateway.sensitivity.measurement import Products, Squares, nearest_multiple
+from gateway.sensitivity.measurement import Lattice, Products, Squares, nearest_multiple, unit_of
 
 _T = dataset(
     3,

@@ -6,14 +6,13 @@ import pytest
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import depends_on_zone, fold_moments, is_zone_dependent
+from gateway.bounding.rewrites import depends_on_zone, fold_moments, is_zone_dependent
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, UnsupportedSql
-from gateway.plan.fields import Field
+from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ, Field
 from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift
-from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ
 from gateway.stages.bind import moment_in, require_zone_does_not_matter
 
 _LATE = datetime(2026, 11, 18, 23, 30, tzinfo=UTC)

@@ -14,10 +14,9 @@ from gateway.admin.instance import open_foundation
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.state.anchor import Anchor
-from gateway.state.logins import OWNER, StateUrls
-from gateway.state.open import open_state
-from gateway.trail.append import Trail
+from gateway.state.open import OWNER, StateUrls, open_state
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 
 
 @contextmanager

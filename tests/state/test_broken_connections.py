@@ -19,9 +19,8 @@ from gateway.config import Settings
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.events import StateLost
 from gateway.state.connections import engine_for
-from gateway.state.logins import StateUrls
-from gateway.state.open import open_state
-from gateway.trail.append import Trail
+from gateway.state.open import StateUrls, open_state
+from gateway.trail.record import Trail
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from fix_state import StateServer
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 
-from gateway.auth.lookup import find_key, read_key, translate_state_errors
+from gateway.auth.key_store import find_key, read_key, translate_state_errors
 from gateway.errors import BackendUnavailable, Code, Unauthenticated
 from gateway.state import connections as connect
 from gateway.state.connections import UNREACHABLE, engine_for
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 
 _DAY = timedelta(days=1)
 

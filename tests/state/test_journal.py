@@ -24,7 +24,7 @@ from gateway.budget.charge import Receipt
 from gateway.events import StateLost
 from gateway.state.anchor import Anchor
 from gateway.state.draft import Cell, Draft
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 from gateway.state.tables import accounts, charges, ledger_entries, ledgers
 from gateway.trail.record import ActRecord, RecordKind
 

@@ -12,8 +12,7 @@ from gateway.config import Settings
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorLost
 from gateway.state.anchor import Anchor
-from gateway.state.logins import StateUrls
-from gateway.state.open import open_anchor, open_state
+from gateway.state.open import StateUrls, open_anchor, open_state
 
 ONCE = Idempotency("key", "digest")
 

@@ -15,9 +15,8 @@ from sqlalchemy.exc import ProgrammingError
 
 from gateway.errors import Code, OperatorError
 from gateway.state.connections import engine_for
-from gateway.state.logins import StateUrls
-from gateway.state.migrate import downgrade_on
-from gateway.state.schema import HEAD, current_revision, require_head, upgrade
+from gateway.state.open import StateUrls
+from gateway.state.schema import HEAD, current_revision, downgrade_on, require_head, upgrade
 from gateway.state.tables import METADATA
 
 _CONSTRAINTS = """

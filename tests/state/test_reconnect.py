@@ -7,10 +7,8 @@ from fix_state import AUDIT_SECRET, StateServer, settings_on
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.state.draft import Draft
-from gateway.state.logins import StateUrls
-from gateway.state.open import open_state
-from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.state.open import StateUrls, open_state
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 
 def _act(trail: Trail, draft: Draft) -> None:

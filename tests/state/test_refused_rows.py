@@ -8,8 +8,7 @@ import pytest
 from gateway.state.draft import Draft
 from gateway.state.open import State
 from gateway.state.tables import ledgers
-from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 
 SECRET = "postgresql://reader@a-hospital/wards"
 

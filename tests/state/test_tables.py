@@ -9,7 +9,7 @@ from fix_ledger import ALICE, CLINIC, NOON, Bank, limits
 from fix_state import StateServer, dsn_of
 from psycopg import errors, sql
 
-from gateway.state.logins import APPLICATION, StateUrls
+from gateway.state.open import APPLICATION, StateUrls
 from gateway.state.tables import APPEND_ONLY, EXPIRING, METADATA, UPDATABLE
 
 NAMES = [table.name for table in APPEND_ONLY]

@@ -11,8 +11,7 @@ from pydantic import SecretStr
 
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
-from gateway.trail.audit_key import load_audit_key
-from gateway.trail.chain import ChainKey
+from gateway.trail.chain import ChainKey, load_audit_key
 
 GIVEN = "a key that was given, 32 bytes.."
 
@@ -114,7 +113,7 @@ def test_key_is_one_when_several_processes_make_it_at_once(tmp_path: Path) -> No
     script = (
         "import sys; from pathlib import Path\n"
         "from gateway.config import Settings\n"
-        "from gateway.trail.audit_key import load_audit_key\n"
+        "from gateway.trail.chain import load_audit_key\n"
         "settings = Settings(home=Path(sys.argv[1]))\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
         "print(load_audit_key(settings).secret.hex())"

@@ -13,7 +13,7 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.events import ColumnsShared
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 from gateway.trail.chain import ChainKey
 from gateway.trail.verify import verify
 

@@ -13,9 +13,8 @@ from sqlalchemy import Connection
 
 from gateway.state.anchor import GENESIS
 from gateway.state.open import State
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey, canonical_json
-from gateway.trail.record import ActRecord, AskedQuestion, QuestionRecord, RecordKind
+from gateway.trail.record import ActRecord, AskedQuestion, QuestionRecord, RecordKind, Trail
 from gateway.trail.search import RecordFilter, all_records, json_line, latest_records
 from gateway.trail.verify import verify
 

@@ -18,13 +18,11 @@ from laws import for_each
 from sqlalchemy import create_engine, text
 
 from gateway.state.anchor import GENESIS
-from gateway.state.logins import StateUrls
-from gateway.state.open import State, open_state
+from gateway.state.open import State, StateUrls, open_state
 from gateway.trail import verify as verify_module
 from gateway.trail import verify_spending as spent
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey, canonical_json
-from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.record import ActRecord, RecordKind, Trail
 from gateway.trail.verify import Verdict, fits_head, verify
 
 OTHER_KEY = ChainKey(b"another audit key, also 32 bytes")

@@ -11,7 +11,7 @@ from fix_state import AUDIT_SECRET, StateServer, settings_on
 from gateway.budget.charge import CachedMeasurement
 from gateway.state.open import open_state
 from gateway.trail import verify_spending as spent
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 OWED = CachedMeasurement(Fraction(1, 10), Fraction(0), frozenset({ALICE, TEAM}))
 

@@ -21,7 +21,7 @@ from gateway.binding.catalog_queries import is_catalog_query, strip_database_nam
 from gateway.binding.text.classify import StatementKind, classify
 from gateway.columnar.texts import TextRows
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
-from gateway.twin.login import log_in
+from gateway.twin.pool import log_in
 from gateway.twin.shadow_functions import DATASET_UNNAMED, SessionNames
 
 ROOM: Final = Path(__file__).parents[1] / "cases" / "chatter"

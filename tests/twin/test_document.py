@@ -7,16 +7,16 @@ import pytest
 from docs.markdown import rows, sections
 
 from gateway.postgres_server import os_user as account
-from gateway.twin import lockdown
+from gateway.twin import template
 from gateway.twin.pool import MOST, MOST_OF_ONE
 from gateway.twin.settings import _SERVER, MEMORY, SESSION
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "twin.md").read_text()
 _LISTS = {
-    "Volatile functions that are kept": lockdown.VOLATILE_KEPT,
-    "Other functions that are taken back": lockdown.FUNCTIONS_TAKEN,
-    "Relations that are taken back": lockdown.RELATIONS_TAKEN,
-    "Languages that are taken back": lockdown.LANGUAGES_TAKEN,
+    "Volatile functions that are kept": template.VOLATILE_KEPT,
+    "Other functions that are taken back": template.FUNCTIONS_TAKEN,
+    "Relations that are taken back": template.RELATIONS_TAKEN,
+    "Languages that are taken back": template.LANGUAGES_TAKEN,
 }
 
 

@@ -9,7 +9,7 @@ from gateway.errors import HTTP, REASON, SQLSTATE, Code, Reason, Refusal
 from gateway.events import Crashed, Event
 from gateway.twin import Twin, TwinRefused, TwinSession
 from gateway.twin.errors import session_gone, twin_not_running, twin_refusal
-from gateway.twin.login import log_in
+from gateway.twin.pool import log_in
 
 _CODES = {
     "42P01": Code.TWIN_NOT_PERMITTED,

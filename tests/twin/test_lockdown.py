@@ -8,7 +8,7 @@ import pytest
 from fix_twin import CLINIC, as_gateway
 
 from gateway.twin import Twin, TwinRefused, TwinSession
-from gateway.twin.lockdown import FUNCTIONS_TAKEN, LANGUAGES_TAKEN, RELATIONS_TAKEN
+from gateway.twin.template import FUNCTIONS_TAKEN, LANGUAGES_TAKEN, RELATIONS_TAKEN
 
 DENIED = "42501"
 

@@ -259,7 +259,7 @@ def test_frozen_server_is_left_in_time_and_stopped(
 ) -> None:
     """A server that hears neither a cancel nor a signal holds nobody up, and is killed whole."""
     monkeypatch.setattr("gateway.twin.server._STOP_S", 0.3)
-    monkeypatch.setattr("gateway.twin.exchange._GRACE_S", 0.3)
+    monkeypatch.setattr("gateway.twin.session._GRACE_S", 0.3)
     twin = open_twin(twin_home)
     server = life_of(twin).server.process.pid
     session = twin.session("alice", CLINIC, limit_s=0.3)

@@ -121,8 +121,8 @@ def test_result_in_another_encoding_is_refused(analyst: TwinSession) -> None:
 
 def test_session_that_heeds_no_cancel_is_ended(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     """When a cancel does not help, the session is terminated from outside."""
-    monkeypatch.setattr("gateway.twin.exchange._GRACE_S", 0.2)
-    monkeypatch.setattr("gateway.twin.exchange._Clock._cancel", lambda _: None)
+    monkeypatch.setattr("gateway.twin.session._GRACE_S", 0.2)
+    monkeypatch.setattr("gateway.twin.session._Clock._cancel", lambda _: None)
     session = twin.session("alice", CLINIC, limit_s=0.2)
     with pytest.raises(TwinRefused, match=r"longer than 0\.2 s"):
         session.run(ENDLESS)
@@ -132,9 +132,9 @@ def test_session_that_heeds_no_cancel_is_ended(twin: Twin, monkeypatch: pytest.M
 
 def test_clock_gives_up_when_nothing_helps(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that can be neither cancelled nor ended is left behind in time."""
-    monkeypatch.setattr("gateway.twin.exchange._GRACE_S", 0.2)
-    monkeypatch.setattr("gateway.twin.exchange._Clock._cancel", lambda _: None)
-    monkeypatch.setattr("gateway.twin.lifetime.Life.end_session", lambda *_: None)
+    monkeypatch.setattr("gateway.twin.session._GRACE_S", 0.2)
+    monkeypatch.setattr("gateway.twin.session._Clock._cancel", lambda _: None)
+    monkeypatch.setattr("gateway.twin.supervisor.Life.end_session", lambda *_: None)
     began = time.monotonic()
     with twin.session("alice", CLINIC, limit_s=0.2) as session:
         session.run("SET client_connection_check_interval = '100ms'")

@@ -25,7 +25,7 @@ from frontends.certificates import write_pair
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
 from gateway.app import open_policies, open_query_service, open_twin_of, serve_wire
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.config import SettingsConflict
 from gateway.events import Crashed, Emit, Event
 

@@ -21,8 +21,7 @@ from sqlglot import exp
 from gateway.binding.aggregates import AGGREGATES
 from gateway.binding.bound import Sql
 from gateway.binding.select_list import has_aggregate
-from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.identifiers import fold_name, name_of_function
+from gateway.binding.text.dialect import DIALECT, fold_name, name_of_function
 from gateway.functions.table import CALLED
 
 Effort: TypeAlias = tuple[tuple[str, ...], ...]

@@ -10,11 +10,10 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.provenance.formulas import form_of
-from gateway.binding.provenance.origin import Origin, Output, TracedSource, move_column
+from gateway.binding.provenance.origin import Origin, Output, TracedSource, form_of, move_column
 from gateway.binding.provenance.unions import using_joins
 from gateway.binding.select_list import has_aggregate
-from gateway.binding.text.identifiers import fold_name, identifier, result_name
+from gateway.binding.text.dialect import fold_name, identifier, result_name
 from gateway.plan.formulas import Form, Reading, Readings
 
 # a column of a source, or one that a join has made of two

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 from sqlglot import exp
 
 from gateway.binding.aggregates import is_aggregate
-from gateway.binding.bound import Empty, Fetch, Release, RerunSql
-from gateway.binding.cut import CutBuilder
+from gateway.binding.bound import CutBuilder, Empty, Fetch, Release, RerunSql
 from gateway.binding.extensions import ENDS, end_calls, find_output, has_end, is_end, null_end
 from gateway.binding.provenance.effort import query_effort
 from gateway.binding.provenance.origin import (
@@ -32,10 +31,10 @@ from gateway.binding.provenance.select import QUERIES, TracedSelect, own_queries
 from gateway.binding.provenance.unions import TracedUnion, can_trace_union, using_joins
 from gateway.binding.scope import unknown_column_refusal
 from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold_name, identifier, name_of_function, result_name
+from gateway.binding.text.dialect import fold_name, identifier, name_of_function, result_name
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.aggregates import can_be_bounded
 from gateway.plan.formulas import Cells, Each, Reading, Readings, aggregate_places
-from gateway.plan.grouping import can_be_bounded
 
 _Environment = Mapping[str, NamedCte | None]
 # where a bare name is that of an output column first

@@ -15,10 +15,10 @@ from sqlglot import exp
 
 from gateway.binding.provenance.origin import Origin, Output, Rowset
 from gateway.binding.scope import FromRelation, Visible
-from gateway.binding.text.identifiers import fold_name, identifier
+from gateway.binding.text.dialect import fold_name, identifier
 from gateway.catalog.types import ColumnType
+from gateway.plan.fields import BIGINT, common_type
 from gateway.plan.node import BrokenPlan
-from gateway.plan.types import BIGINT, common_type
 
 
 class TracedUnion:

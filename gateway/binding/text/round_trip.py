@@ -15,8 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from gateway.binding.text.dialect import DIALECT
 from gateway.binding.text.parameters import ArrayParameter, Given
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import TEXT
 from gateway.plan.sql_text import literal_sql
-from gateway.plan.types import TEXT
 
 _SPELLED: Final = frozenset({TokenType.STRING, TokenType.NUMBER})
 _UNITS: Final = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
-from gateway.binding.text.prepared import (
+from gateway.binding.text.parameters import (
     NAMES,
     closing_bracket,
     is_query_start,

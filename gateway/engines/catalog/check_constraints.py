@@ -23,8 +23,8 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding.bind import parse
-from gateway.binding.text.identifiers import fold_name
-from gateway.binding.text.limits import check_lexing, tokens_of
+from gateway.binding.text.dialect import fold_name
+from gateway.binding.text.lexer import check_lexing, tokens_of
 from gateway.catalog.domains import Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import InvalidValue, Value, read_value

@@ -44,8 +44,7 @@ from gateway.engines.sql.pieces import (
 )
 from gateway.engines.sql.times import day_number, is_in_calendar, microseconds
 from gateway.plan.scalars import Ref, Scalar
-from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.measurement import Total
+from gateway.sensitivity.measurement import Lattice, Total
 
 MOST_BEHIND: Final = 40
 

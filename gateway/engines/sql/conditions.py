@@ -16,8 +16,8 @@ from gateway.catalog.types import Family
 from gateway.engines.sql.number_types import as_number, common_number
 from gateway.engines.sql.partial_select import Sql
 from gateway.engines.sql.pieces import TEXT, Render, Rendering, binary, compare
+from gateway.plan.fields import NUMBERS, TIMES
 from gateway.plan.scalars import Call, Case, Literal, Scalar
-from gateway.plan.types import NUMBERS, TIMES
 
 
 def _and(rendering: Rendering, call: Call) -> Sql:

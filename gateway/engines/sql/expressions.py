@@ -27,7 +27,8 @@ from gateway.engines.sql.group_limits import key_expression
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import TEXT, Render, Rendering, constant, sql_type, value_text
 from gateway.errors import Code, LimitExceeded
-from gateway.plan.fields import Field, Tie
+from gateway.functions.range_arithmetic import Range
+from gateway.plan.fields import BOOLEAN, Field, Tie, is_number
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows, null_if_too_long
 from gateway.plan.scalars import (
@@ -42,8 +43,8 @@ from gateway.plan.scalars import (
     StagedMember,
     StagedValue,
 )
-from gateway.plan.types import BOOLEAN, is_number
-from gateway.ranges.relations import STAGED_REACH, Range, range_of
+from gateway.ranges.expressions import STAGED_REACH
+from gateway.ranges.relations import range_of
 from gateway.sensitivity.measurement import Total
 
 

@@ -81,7 +81,7 @@ from gateway.engines.sql.pieces import (
     value_text,
 )
 from gateway.plan.scalars import Scalar
-from gateway.sensitivity.group_weights import GroupWeights
+from gateway.sensitivity.analysis import GroupWeights
 
 
 def key_expression(rendering: Rendering, scalar: Scalar) -> Sql:

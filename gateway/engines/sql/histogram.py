@@ -51,9 +51,9 @@ from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.group_limits import RANK, can_be_ranked, is_shown, same_key
 from gateway.engines.sql.partial_select import UNIT, Sql
 from gateway.engines.sql.per_unit import hash_order, own_integer
+from gateway.engines.sql.pieces import Part
 from gateway.engines.sql.relations import Relations
 from gateway.engines.sql.release import ReleaseSql
-from gateway.engines.sql.shard_filter import Part
 from gateway.plan.relations import StagedRows
 from gateway.sensitivity.choices import BinnedRows, Histogram
 from gateway.sensitivity.measurement import DistanceOrigin, Total

@@ -37,11 +37,11 @@ from gateway.engines.sql.pieces import (
     when,
 )
 from gateway.errors import Code, Unbounded
+from gateway.functions.range_arithmetic import Range
+from gateway.plan.fields import DOUBLE as PLAN_DOUBLE
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar
-from gateway.plan.types import DOUBLE as PLAN_DOUBLE
-from gateway.ranges.granularity import grain_of
-from gateway.ranges.relations import Range
+from gateway.ranges.expressions import grain_of
 
 LARGEST_DOUBLE: Final = Fraction(10**300)
 _MOST_DIGITS: Final = 38

@@ -43,9 +43,8 @@ from gateway.engines.sql.pieces import (
     null_outside,
     when,
 )
-from gateway.functions.range_arithmetic import MOST_BUCKETS
+from gateway.functions.range_arithmetic import MOST_BUCKETS, Range
 from gateway.plan.scalars import Call, Literal, Scalar
-from gateway.ranges.relations import Range
 
 _MOST_PLACES: Final = 400
 _MOST_SHOWN: Final = 15

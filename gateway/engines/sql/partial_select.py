@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from sqlalchemy import ColumnElement, FromClause, Select, case, literal_column, select
 
 from gateway.catalog.tables import Column, Table
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar
-from gateway.ranges.relations import Range
 from gateway.sensitivity.measurement import Total
 
 Dialect: TypeAlias = Literal["postgresql", "duckdb"]

@@ -23,18 +23,18 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from gateway.bounding.complete_window_order import ORDERED
+from gateway.bounding.rewrites import ORDERED
 from gateway.catalog.types import ColumnType, Family
 from gateway.engines.sql.partial_select import Dialect, Expressions, Sql
 from gateway.engines.sql.pieces import sql_type
 from gateway.errors import Code, Unbounded
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import TEXT
 from gateway.plan.scalars import Literal, Scalar
 from gateway.plan.sql_text import decimal_sql
-from gateway.plan.types import TEXT
-from gateway.ranges.relations import Range, range_of
-from gateway.sensitivity.measurement import DistanceOrigin, Total
-from gateway.sensitivity.person_sums import person_lattice
+from gateway.ranges.relations import range_of
+from gateway.sensitivity.measurement import DistanceOrigin, Total, person_lattice
 
 
 def binary_key(sql: Sql, of: ColumnType) -> Sql:

@@ -1,9 +1,11 @@
-"""The pieces of total expressions, and constant relations.
+"""The pieces of total expressions, constant relations, and the rows of one shard.
 
 A constant relation was public or released before: arrays of text, opened and cast in the source.
 
 INVARIANT: a value is bound as data, never written into the text of a statement; every operator stands in brackets
 of its own; a NULL has a type, so that no comparison with it is taken for `IS NULL`.
+INVARIANT: a person is in exactly one part, whatever table its rows are in. The hash sees the unit alone, in one
+form for all types that the units of one dataset have, and units that are equal have equal hashes.
 """
 
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     Boolean,
     ColumnElement,
     Double,
@@ -55,10 +58,11 @@ from sqlalchemy.types import (
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.sql.partial_select import Dialect, RelationSql, Sql, subquery_columns
+from gateway.functions.range_arithmetic import Range
+from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import Constant, StagedRows, null_if_too_long
 from gateway.plan.scalars import Call, Scalar
 from gateway.plan.sql_text import decimal_sql
-from gateway.ranges.relations import Range
 
 _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.SMALLINT: SMALLINT(),
@@ -300,3 +304,41 @@ def length_in_bytes(dialect: Dialect, text: Sql) -> Sql:
 def binary(text: Sql) -> Sql:
     """Text whose equality and order are those of its bytes, whatever its column says."""
     return text.collate("C")
+
+
+Part: TypeAlias = tuple[int, int]
+"""Which one, from 0, and of how many."""
+
+_WHOLE: Final = BigInteger()
+# PostgreSQL's own, which hash what is equal alike
+_HASHES: Final = {Family.WHOLE: "hashint8", Family.TEXT: "hashtext", Family.UUID: "uuid_hash"}
+
+
+def is_in_shard(dialect: Dialect, unit: Sql, of: ColumnType, part: Part) -> Sql:
+    """Whether a row belongs to a person of this part."""
+    number, many = part
+    if not 0 <= number < many:
+        raise BrokenPlan("a part that is none of its parts")
+    found: Sql = infix(_hashed(dialect, unit, of), "%", _hash_number(many), _WHOLE) == _hash_number(
+        number
+    )
+    return found
+
+
+def _hashed(dialect: Dialect, unit: Sql, of: ColumnType) -> Sql:
+    """A whole number that is not negative."""
+    alike = unit
+    if of.family is Family.WHOLE:
+        alike = cast(unit, _WHOLE)
+    elif of.family is Family.TEXT:
+        alike = binary(cast(unit, Text()))
+    if dialect == "duckdb":
+        return func.hash(alike)
+    if of.family not in _HASHES:
+        raise BrokenPlan("a unit of a type that no unit has")
+    made: Sql = getattr(func, _HASHES[of.family])(alike)
+    return infix(made, "&", _hash_number(2**31 - 1), _WHOLE)
+
+
+def _hash_number(value: int) -> Sql:
+    return literal_column(str(value), _WHOLE)

@@ -36,16 +36,15 @@ from gateway.engines.sql.partial_select import (
     subquery_columns,
 )
 from gateway.engines.sql.per_unit import binary_key, unit_aggregate, unit_window
-from gateway.engines.sql.pieces import constant_relation
-from gateway.engines.sql.shard_filter import Part, is_in_shard
-from gateway.plan.fields import Field
-from gateway.plan.grouping import PerUnit
+from gateway.engines.sql.pieces import Part, constant_relation, is_in_shard
+from gateway.functions.range_arithmetic import Range
+from gateway.plan.aggregates import PerUnit
+from gateway.plan.fields import Field, Protected
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Cast, Ref, Scalar, walk_scalar
-from gateway.ranges.relations import Range, ranges_of
+from gateway.ranges.relations import ranges_of
 from gateway.sensitivity.measurement import Total
 
 _MOST_REPEATED = 64  # expressions stand where they are used until they grow beyond this

@@ -45,12 +45,12 @@ from gateway.engines.sql.partial_select import (
     StoredColumns,
 )
 from gateway.engines.sql.per_unit import hash_order, own_integer
+from gateway.engines.sql.pieces import Part
 from gateway.engines.sql.relations import Relations
-from gateway.engines.sql.shard_filter import Part
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Ref, Scalar
-from gateway.sensitivity.group_weights import GroupWeights
+from gateway.sensitivity.analysis import GroupWeights
 from gateway.sensitivity.measurement import (
     Different,
 )

@@ -17,9 +17,14 @@ from gateway.binding.catalog_queries import (
 )
 from gateway.binding.extensions import postgresql_sql
 from gateway.binding.text.classify import Statement, StatementKind, classify, split_statements
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.binding.text.lexer import lexemes
-from gateway.binding.text.prepared import Execute, Prepare, parse_prepared, require_single_statement
+from gateway.binding.text.parameters import (
+    Execute,
+    Prepare,
+    parse_prepared,
+    require_single_statement,
+)
 from gateway.binding.text.temp_tables import (
     CreateTempTable,
     DropTempTable,

@@ -10,21 +10,19 @@ import threading
 from functools import partial
 from typing import Final, Protocol, cast
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.binding.text.classify import StatementKind
-from gateway.datasets.wire_session import WireSession
+from gateway.datasets.registry import WireSession
 from gateway.errors import Code, LimitExceeded, Refusal, SourceStopped, Unauthenticated
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.cancel_keys import CancelKey, CancelRegistry
 from gateway.frontends.pgwire.classify import Statements
-from gateway.frontends.pgwire.connection import Connection, ThreadRunner, loop_time
+from gateway.frontends.pgwire.connection import Connection, ThreadRunner, WireApi, loop_time
 from gateway.frontends.pgwire.error_response import (
     Severity,
     error_message,
     no_such_database,
     refusal_of,
 )
-from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.handshake import (
     Conversation,
     LoggedInClient,
@@ -34,11 +32,12 @@ from gateway.frontends.pgwire.handshake import (
     StartTls,
     log_in,
 )
-from gateway.frontends.pgwire.question_flow import IDLE, Ask, Outcome
+from gateway.frontends.pgwire.question_flow import Ask, Outcome
 from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
-from gateway.frontends.pgwire.startup_packets import CancelRequest
+from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
+from gateway.twin.settings import IDLE
 
 _ENTERING_S: Final = 10.0
 _MOST_EARLY: Final = 64 * 1024

@@ -1,18 +1,24 @@
 """Connection of a wire client: event-loop plumbing between its socket, its line to the twin, and the session.
 
+`WireApi` is what the wire front end may ask of the gateway: a few functions, wired in `app.py`. All of them wait
+for databases: call them from a thread that may wait.
+
 INVARIANT: reading is never faster than answering: the client is not read while the twin does not accept data or
 many messages wait behind a query, and the twin is not read while the client does not accept its rows.
 INVARIANT: whatever way a connection ends, its query is cancelled and its line is closed.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from gateway.cancellation import CancelEvent
-from gateway.datasets.wire_session import WireSession
+from gateway.datasets.registry import WireSession
 from gateway.errors import BackendUnavailable, Code, Reason, Refusal, SourceStopped
+from gateway.events import Emit
 from gateway.frontends.pgwire.error_response import (
     Severity,
     error_message,
@@ -20,9 +26,27 @@ from gateway.frontends.pgwire.error_response import (
     refusal_of,
 )
 from gateway.frontends.pgwire.framing import Frames, Malformed, Runs
-from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.question_flow import Ask, Outcome
 from gateway.frontends.pgwire.session import Session
+from gateway.policy.subjects import Subject
+from gateway.requests.request import Estimate, Request
+from gateway.stages.finish import DeferredStatement
+
+
+@dataclass(frozen=True)
+class WireApi:
+    """`enter` takes the dataset's name, the settings of the session, and the client's cancel number.
+
+    `require_same` refuses if a session's view differs from what may be seen for a purpose now.
+    """
+
+    enter: Callable[[Subject, str, Mapping[str, str], int], WireSession]
+    require_same: Callable[[WireSession, str | None], None]
+    release: Callable[[Subject, Request, threading.Event], DeferredStatement]
+    estimate: Callable[[Subject, Request], Estimate]
+    emit: Emit
+    limit_s: float
+
 
 LONGEST: Final = 16 * 1024 * 1024  # of one message of a client's
 _LONGEST_OF_TWIN: Final = 512 * 1024 * 1024

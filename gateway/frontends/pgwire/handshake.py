@@ -32,10 +32,10 @@ from typing import Final, TypeAlias, TypeVar
 
 from gateway.auth import scram
 from gateway.auth.authenticator import KeyHolder
-from gateway.auth.issue import Claim
-from gateway.auth.scram_login import Logins
+from gateway.auth.key_store import Claim
+from gateway.auth.scram import Logins
 from gateway.errors import Code, Refusal, SyntaxRefused, Unauthenticated
-from gateway.frontends.pgwire import sasl_messages as sasl
+from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.error_response import (
     PROTOCOL_VIOLATION,
     Severity,
@@ -44,15 +44,16 @@ from gateway.frontends.pgwire.error_response import (
 )
 from gateway.frontends.pgwire.framing import HEADER, Malformed
 from gateway.frontends.pgwire.messages import PASSWORD
-from gateway.frontends.pgwire.startup_options import StartupSettings, read_settings
-from gateway.frontends.pgwire.startup_packets import (
+from gateway.frontends.pgwire.startup import (
     MAJOR,
     NEWEST_MINOR,
     CancelRequest,
     EncryptionRequest,
     Startup,
+    StartupSettings,
     UnsupportedVersion,
     read_packet,
+    read_settings,
 )
 from gateway.frontends.tls import POSTGRESQL
 from gateway.policy.subjects import Subject
@@ -281,14 +282,14 @@ def _asked(startup: Startup) -> _Asked:
 def _with_proof(
     incoming: Incoming, logins: Logins[Subject], claim: Claim
 ) -> Conversation[KeyHolder[Subject]]:
-    yield Send(sasl.OFFER)
-    first = sasl.read_first((yield from incoming.message(PASSWORD, _LONGEST_SASL)))
+    yield Send(messages.OFFER)
+    first = messages.read_first((yield from incoming.message(PASSWORD, _LONGEST_SASL)))
     verifiers = yield from run_lookup(lambda: logins.scram.begin(claim.name))
     challenge = scram.challenge(first, verifiers)
-    yield Send(sasl.continue_message(challenge.message))
+    yield Send(messages.continue_message(challenge.message))
     last = yield from incoming.message(PASSWORD, _LONGEST_SASL)
     logged_in = yield from run_lookup(lambda: logins.scram.finish(claim, challenge, last))
-    yield Send(sasl.final_message(logged_in.message) + sasl.OK)
+    yield Send(messages.final_message(logged_in.message) + messages.OK)
     return logged_in.admitted
 
 
@@ -303,10 +304,10 @@ def _with_password(
         )
         line = "a plain password may only be sent over TLS"
         raise _Told(error_message(refusal, Severity.FATAL, message=line))
-    yield Send(sasl.ASK_FOR_PASSWORD)
-    shown = sasl.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))
+    yield Send(messages.ASK_FOR_PASSWORD)
+    shown = messages.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))
     admitted = yield from run_lookup(lambda: logins.password.log_in(claim, shown))
-    yield Send(sasl.OK)
+    yield Send(messages.OK)
     return admitted
 
 

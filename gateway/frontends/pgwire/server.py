@@ -16,14 +16,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.errors import Refusal
-from gateway.frontends.connection_limits import Admission
-from gateway.frontends.pgwire.cancel_keys import CancelRegistry
 from gateway.frontends.pgwire.client import Client
-from gateway.frontends.pgwire.gateway_api import WireApi
+from gateway.frontends.pgwire.connection import WireApi
 from gateway.frontends.pgwire.question_flow import Outcome
-from gateway.frontends.workers import Workers
+from gateway.frontends.pgwire.startup import CancelRegistry
+from gateway.frontends.workers import Admission, Workers
 from gateway.policy.subjects import Subject
 
 MOST_CONNECTIONS: Final = 300

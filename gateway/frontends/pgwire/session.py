@@ -17,12 +17,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.errors import Refusal
-from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire import pending_replies as owed
-from gateway.frontends.pgwire import portal_flow as standing
-from gateway.frontends.pgwire import prepared_flow as executing
-from gateway.frontends.pgwire import question_flow as asking
-from gateway.frontends.pgwire import temp_table_flow as keeping
+from gateway.frontends.pgwire import (
+    messages,
+    pending_replies,
+    portal_flow,
+    question_flow,
+    temp_table_flow,
+)
 from gateway.frontends.pgwire.classify import (
     AnalystQuery,
     ByName,
@@ -37,10 +38,10 @@ from gateway.frontends.pgwire.classify import (
 from gateway.frontends.pgwire.error_response import NO_FUNCTION_CALLS, is_fatal
 from gateway.frontends.pgwire.framing import Frame, Malformed
 from gateway.frontends.pgwire.pending_replies import DueReply, PendingReplies, PendingReply
-from gateway.frontends.pgwire.portals import Portal, PreparedQuery
-from gateway.frontends.pgwire.prepared_names import PreparedNames
-from gateway.frontends.pgwire.question_flow import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
+from gateway.frontends.pgwire.portals import Portal, PreparedNames, PreparedQuery
+from gateway.frontends.pgwire.question_flow import FAILED, Ask, Given, Outcome, Talk, Work
 from gateway.frontends.pgwire.temp_table_flow import TempTables
+from gateway.twin.settings import IDLE
 
 # messages that a server may send at any time
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
@@ -113,12 +114,12 @@ class Session:
         self._prepared.drop(b"")
         self._portals.pop(b"", None)
         if isinstance(script, Refusal):
-            self._begin(asking.send_refusal(self.talk, script, simple=True), simple=True)
+            self._begin(question_flow.send_refusal(self.talk, script, simple=True), simple=True)
         elif all(isinstance(one, Plain) for one in script):
             text = b";".join(one.text for one in script if isinstance(one, Plain))
-            self._send(messages.query(text), owed.QUERY)
+            self._send(messages.query(text), pending_replies.QUERY)
         else:
-            self._begin(asking.run_script(self.talk, script, self._by_name), simple=True)
+            self._begin(question_flow.run_script(self.talk, script, self._by_name), simple=True)
 
     def _parse(self, frame: Frame) -> None:
         parse = messages.Parse.read(frame.body)
@@ -143,18 +144,18 @@ class Session:
         sent = messages.Parse(parse.name, b";".join(texts), parse.types)
         self._send(sent.write(), PendingReply(DueReply.PARSED, undo=undo))
         if before is not None or not plain:  # the answer to this says what the name stands for
-            self._begin(standing.await_replies(self.talk))
+            self._begin(portal_flow.await_replies(self.talk))
 
     def _unparsed(self, name: bytes, refusal: Refusal) -> Work:
         if not name:  # PostgreSQL forgets the unnamed one before it reads the next
             self._prepared.drop(name)
             self.talk.to_twin += messages.NamedObject(b"S", name).write(messages.CLOSE)
-        return (yield from asking.send_refusal(self.talk, refusal, simple=False))
+        return (yield from question_flow.send_refusal(self.talk, refusal, simple=False))
 
     def _by_name(self, part: ByName) -> Work:
         if isinstance(part, TempTableQuery | TempTableDrop):
-            return keeping.run_simple(self.talk, self._kept, part)
-        return executing.run_simple(self.talk, self._prepared, part)
+            return temp_table_flow.run_simple(self.talk, self._kept, part)
+        return portal_flow.run_simple(self.talk, self._prepared, part)
 
     def _told(self, one: Part) -> bytes:
         """The text that the twin gets for a statement that is only parsed."""
@@ -166,19 +167,19 @@ class Session:
         bind = messages.Bind.read(frame.body)
         if bind.statement and self._prepared.stale and self.talk.status != FAILED:
             self._waiting.appendleft(frame)
-            self._begin(executing.refresh_names(self.talk, self._prepared))
+            self._begin(portal_flow.refresh_names(self.talk, self._prepared))
             return
         if self._touches(bind.statement, bind.portal) and self._later(frame):
             return
         prepared = self._prepared.get(bind.statement)
         self._portals.pop(bind.portal, None)
         if prepared is None:
-            self._send(frame.raw, owed.BOUND)
+            self._send(frame.raw, pending_replies.BOUND)
             return
         self._begin(self._bound(Portal(prepared, bind)))
 
     def _bound(self, one: Portal) -> Work:
-        failed = yield from standing.bind_portal(self.talk, one)
+        failed = yield from portal_flow.bind_portal(self.talk, one)
         if not failed:
             self._portals[one.bind.portal] = one
         return failed
@@ -187,23 +188,25 @@ class Session:
         named = messages.NamedObject.read(frame.body)
         portal = self._portals.get(named.name) if named.what == b"P" else None
         if portal is None or portal.started:
-            self._send(frame.raw, owed.DESCRIBED)
+            self._send(frame.raw, pending_replies.DESCRIBED)
         elif not self._later(frame):
-            self._begin(standing.describe_portal(self.talk, portal))
+            self._begin(portal_flow.describe_portal(self.talk, portal))
 
     def _execute(self, frame: Frame) -> None:
         execute = messages.ExecutePortal.read(frame.body)
         portal = self._portals.get(execute.portal)
         if portal is None or portal.started:
-            self._send(frame.raw, owed.DONE)
+            self._send(frame.raw, pending_replies.DONE)
         elif self._later(frame):
             pass
         elif isinstance(called := portal.prepared.asking, ExecuteQuery):
-            self._begin(executing.execute_named(self.talk, self._prepared, portal, called, execute))
+            self._begin(
+                portal_flow.execute_named(self.talk, self._prepared, portal, called, execute)
+            )
         elif isinstance(called, TempTableQuery | TempTableDrop):
-            self._begin(keeping.execute_temp_table(self.talk, self._kept, portal, called))
+            self._begin(temp_table_flow.execute_temp_table(self.talk, self._kept, portal, called))
         else:
-            self._begin(standing.execute_portal(self.talk, portal, called, execute))
+            self._begin(portal_flow.execute_portal(self.talk, portal, called, execute))
 
     def _close(self, frame: Frame) -> None:
         named = messages.NamedObject.read(frame.body)
@@ -213,18 +216,20 @@ class Session:
             if self._later(frame):
                 return
             self._prepared.drop(named.name) if statement else self._portals.pop(named.name)
-        self._send(frame.raw, owed.CLOSED)
+        self._send(frame.raw, pending_replies.CLOSED)
 
     def _sync(self, frame: Frame) -> None:
         self._skipping = False
-        self._send(frame.raw, owed.SYNC)
+        self._send(frame.raw, pending_replies.SYNC)
 
     def _flush(self, frame: Frame) -> None:
         self.talk.to_twin += frame.raw
 
     def _function_call(self, frame: Frame) -> None:
         del frame
-        self._begin(asking.send_refusal(self.talk, NO_FUNCTION_CALLS, simple=True), simple=True)
+        self._begin(
+            question_flow.send_refusal(self.talk, NO_FUNCTION_CALLS, simple=True), simple=True
+        )
 
     def _touches(self, statement: bytes, portal: bytes) -> bool:
         """True if one of the names belongs to a query."""
@@ -237,7 +242,7 @@ class Session:
         if not self._owed:
             return False
         self._waiting.appendleft(frame)
-        self._begin(standing.await_replies(self.talk))
+        self._begin(portal_flow.await_replies(self.talk))
         return True
 
     def _send(self, message: bytes, debt: PendingReply) -> None:
@@ -257,7 +262,7 @@ class Session:
             self.talk.to_client += raw
             self.over = True
         elif kind in _ANY_TIME:
-            self.talk.to_client += asking.filter_reply(kind, raw, self._own_parameters)
+            self.talk.to_client += question_flow.filter_reply(kind, raw, self._own_parameters)
         elif self._owed:
             self._paid(kind, raw)
         elif self._begun:

@@ -11,18 +11,15 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway import __version__
-from gateway.budget.report import AccountBalance
-from gateway.budget.shared_accounts import SEES_ALL
-from gateway.frontends.rest.auth import caller_dependency, require_role
-from gateway.frontends.rest.docs_page import DocumentedApp, add_documentation
-from gateway.frontends.rest.gateway_api import GatewayApi
-from gateway.frontends.rest.json_response import AsciiJson
-from gateway.frontends.rest.policy_routes import add_policies
+from gateway.budget.report import SEES_ALL, AccountBalance
+from gateway.frontends.rest.admin_routes import add_policies, add_subjects
+from gateway.frontends.rest.gateway_api import GatewayApi, caller_dependency, require_role
+from gateway.frontends.rest.openapi import DocumentedApp, add_documentation
 from gateway.frontends.rest.problem_details import PROBLEM, Incidents, add_problem_handlers
 from gateway.frontends.rest.query_routes import add_questions
-from gateway.frontends.rest.subject_routes import add_subjects
+from gateway.frontends.rest.response import AsciiJson
 from gateway.policy.subjects import Subject
-from gateway.requests.json_accounts import balance_json
+from gateway.requests.answer_json import balance_json
 from gateway.trail.search import RecordFilter
 
 

@@ -1,13 +1,21 @@
-"""The gateway's interface for the REST front end: a few functions, wired in `app.py`."""
+"""The gateway's interface for the REST front end, wired in `app.py`; the bearer key of a request, and the role that
+an endpoint requires.
+"""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from fastapi import Depends
+from fastapi import Request as HttpRequest
+from fastapi.security import HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
 
 from gateway.auth.authenticator import Authenticator
 from gateway.budget.report import AccountBalance
+from gateway.errors import Code, NotPermitted
 from gateway.events import Emit
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
@@ -67,3 +75,30 @@ class GatewayApi:
     questions: QueryApi | None = None
     subjects: SubjectApi | None = None
     workers: Workers = field(default_factory=partial(Workers, _WORKERS))
+
+
+_bearer = HTTPBearer(auto_error=False, description="an API key: `gateway key create`")
+
+
+def caller_dependency(authenticator: Authenticator[Subject]) -> Callable[..., Subject]:
+    """The FastAPI dependency that returns an endpoint's subject."""
+
+    def authenticated(
+        request: HttpRequest,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> Subject:
+        address = request.client.host if request.client else "unknown"
+        shown = None if credentials is None else credentials.credentials
+        return authenticator.authenticate(shown, address=address, front_end="rest")
+
+    return authenticated
+
+
+def require_role(subject: Subject, *roles: str) -> None:
+    if subject.role not in roles:
+        wanted = " or ".join(f"`{role}`" for role in roles)
+        raise NotPermitted(
+            Code.ROLE_REQUIRED,
+            f"this endpoint needs the role {wanted}",
+            "ask an administrator for it",
+        )

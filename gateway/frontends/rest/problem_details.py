@@ -22,7 +22,7 @@ from gateway.errors import (
     SyntaxRefused,
 )
 from gateway.events import Crashed, Emit
-from gateway.frontends.rest.json_response import AsciiJson
+from gateway.frontends.rest.response import AsciiJson
 
 MEDIA_TYPE = "application/problem+json"
 # Seconds: a failed log-in is forgotten slowly; a place is free as soon as a question ends, and so is the history.

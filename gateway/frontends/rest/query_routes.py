@@ -1,37 +1,105 @@
-"""Query endpoints: query, estimate, datasets, and the subject's own queries."""
+"""Query endpoints: query, estimate, datasets, and the subject's own queries, on worker threads.
 
+A query is cancelled when its client disconnects. A long query never delays the health probe.
+"""
+
+import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import UnionType
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
+import anyio.to_thread
+from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Query
 from fastapi import Request as HttpRequest
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.errors import BackendUnavailable, Code
-from gateway.frontends.rest.auth import caller_dependency
-from gateway.frontends.rest.concurrency import RunningQueries
-from gateway.frontends.rest.content_type import Format, format_of
-from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi
-from gateway.frontends.rest.json_reader import parse_body, receive_body
-from gateway.frontends.rest.json_response import AsciiJson
-from gateway.frontends.rest.request_body import QueryBody, parse_query_body, request_of
-from gateway.frontends.rest.response import Sending, answer_response
-from gateway.frontends.rest.schemas import (
+from gateway.cancellation import CancelEvent
+from gateway.errors import BackendUnavailable, Code, Refusal
+from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi, caller_dependency
+from gateway.frontends.rest.openapi import (
     QUESTION,
     AnswerShape,
     DatasetsShape,
     EstimateShape,
     QueriesShape,
 )
+from gateway.frontends.rest.request_body import (
+    QueryBody,
+    parse_body,
+    parse_query_body,
+    receive_body,
+    request_of,
+)
+from gateway.frontends.rest.response import AsciiJson, Format, Sending, answer_response, format_of
+from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import estimate_json, past_json
 from gateway.requests.request import Request
+
+T = TypeVar("T")
+Work = Callable[[threading.Event], T]
+
+
+class RunningQueries:
+    """The running queries of one application."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._threads: CapacityLimiter | None = None
+
+    async def sent(self, subject: str, parts: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+        """Send the parts of an answer. That takes a place too, but is never refused, because the answer is
+        charged.
+
+        The next part is made when the last one has left all but the connection's buffer.
+        """
+        with self._workers.place(subject):
+            while (part := await self._next(parts)) is not None:
+                yield part
+
+    async def _next(self, parts: Iterator[bytes]) -> bytes | None:
+        return await anyio.to_thread.run_sync(next, parts, None, limiter=self._limiter())
+
+    async def work(self, subject: str, request: HttpRequest, work: Work[T]) -> T:
+        """Run the work in a thread; its event is set as soon as the client has disconnected."""
+        gone = CancelEvent()
+
+        def unless_gone() -> T:
+            if gone.is_set():  # while it waited for a thread
+                raise Refusal(Code.SOURCE_CANCELLED, "the client closed the connection")
+            return work(gone)
+
+        under_way = self._workers.submit(subject, unless_gone)
+        watcher = asyncio.create_task(_watch(request, gone))
+        try:
+            return await asyncio.wrap_future(under_way)
+        finally:
+            gone.set()  # a closing loop waits for nobody, but the thread has to end all the same
+            watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await watcher
+
+    def _limiter(self) -> CapacityLimiter:
+        """The thread limit for all other requests, from the settings; it needs a running loop."""
+        if self._threads is None:
+            others = anyio.to_thread.current_default_thread_limiter()
+            self._threads = CapacityLimiter(others.total_tokens)
+        return self._threads
+
+
+async def _watch(request: HttpRequest, gone: threading.Event) -> None:
+    """Wait for the client to disconnect: the body was read to its end, so the next message says that."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+
 
 _SMALL: Final = 4 * 1024  # bytes; the worst of that size takes some milliseconds
 _TAGS: list[Any] = ["questions"]  # FastAPI's own type

@@ -1,19 +1,106 @@
-"""Parser of conditions: the part of CEL that policies may use, and the meaning of its names.
+"""The supported part of CEL: its tokens, its limits, and its tree.
 
 A condition compares attributes: `subject.…` are texts or lists of texts from subjects.yaml, `request.…` is in
 `REQUEST`. Arithmetic, maps, conversions other than `int`, regular expressions and `?:` are left out: no policy
 needs them, and each is a source of mistakes.
 
 INVARIANT: a tree is at most `DEEPEST` levels of brackets deep, and no macro stands in a macro.
+INVARIANT: the library that evaluates conditions never sees a text that the lexer refused. Some long or deep texts
+crash the process in the library, which cannot be interrupted.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeAlias
 
-from gateway.policy.conditions.lexer import InvalidCondition, Token, TokenKind, tokenize, unquote
-from gateway.policy.problems import suggestion
+from gateway.policy.validate import suggestion
+
+LONGEST: Final = 2048  # bytes
+DEEPEST: Final = 32
+MOST_WORDS: Final = 400
+
+_WORD = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<number>[0-9]{1,18})(?![0-9A-Za-z_.])"
+    r"|(?P<text>'(?:[^'\\\r\n]|\\[\\'\"])*'|\"(?:[^\"\\\r\n]|\\[\\'\"])*\")"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]{0,62})(?![A-Za-z0-9_'\"])"
+    r"|(?P<sign>&&|\|\||==|!=|<=|>=|[<>!().,\[\]-])"
+)
+_ESCAPE = re.compile(r"\\(.)")
+_OPENING = frozenset("([")
+_CLOSING = frozenset(")]")
+
+
+class InvalidCondition(ValueError):
+    """A text that is no condition; `column` counts its characters from 0."""
+
+    def __init__(self, message: str, column: int = 0, hint: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+        self.hint = hint
+
+
+class TokenKind(Enum):
+    NUMBER = "number"
+    TEXT = "text"
+    NAME = "name"
+    SIGN = "sign"
+    END = "end"
+
+
+@dataclass(frozen=True)
+class Token:
+    sort: TokenKind
+    text: str
+    column: int
+
+    @property
+    def shown(self) -> str:
+        return "the end" if self.sort is TokenKind.END else f"`{self.text}`"
+
+
+def tokenize(text: str) -> Sequence[Token]:
+    """The tokens of `text`, with an end token after the last."""
+    if len(text.encode()) > LONGEST:
+        raise InvalidCondition(f"a condition is at most {LONGEST} bytes long")
+    found: list[Token] = []
+    depth = column = 0
+    while column < len(text):
+        match = _WORD.match(text, column)
+        if match is None or match.lastgroup is None:
+            raise InvalidCondition(*_unknown(text, column))
+        sort, word = match.lastgroup, match.group()
+        if sort != "space":
+            found.append(Token(TokenKind(sort), word, column))
+            depth += (word in _OPENING) - (word in _CLOSING)
+        if len(found) > MOST_WORDS:
+            raise InvalidCondition(f"a condition has at most {MOST_WORDS} words", column)
+        if depth > DEEPEST:
+            raise InvalidCondition(f"a condition is nested at most {DEEPEST} deep", column)
+        column = match.end()
+    return [*found, Token(TokenKind.END, "", len(text))]
+
+
+def unquote(token: Token) -> str:
+    """The content of a quoted text."""
+    return _ESCAPE.sub(r"\1", token.text[1:-1])
+
+
+def _unknown(text: str, column: int) -> tuple[str, int, str]:
+    sign = text[column]
+    if sign in "'\"":
+        hint = "escapes are \\\\, \\' and \\\" alone"
+        return "the quotes are not closed, or an escape is not known", column, hint
+    if sign == "=":
+        return "`=` is not an operator of conditions", column, "write `==`"
+    if sign in "&|":
+        return f"`{sign}` is not an operator of conditions", column, f"write `{sign}{sign}`"
+    hint = "conditions consist of `&& || ! == != < <= > >= in`, texts, whole numbers and lists"
+    return f"`{sign}` is not allowed in a condition", column, hint
+
 
 # The facts of a request that a condition may read, and their types. Hours and weekdays are UTC.
 REQUEST: Final = MappingProxyType(

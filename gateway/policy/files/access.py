@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from gateway.catalog.tables import ColumnClass, ColumnRef, Dataset
 from gateway.policy.conditions.condition import Condition, compile_condition
-from gateway.policy.conditions.lexer import InvalidCondition
+from gateway.policy.conditions.parser import InvalidCondition
 from gateway.policy.model import BudgetModel, RuleModel, UseModel
 from gateway.policy.policy import Budget, Effect, Operation, Rate, Rule
-from gateway.policy.problems import Complaints, Path, suggestion
 from gateway.policy.row_rules import RowRule, parse_row_rule
+from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
 
@@ -19,7 +19,7 @@ def parse_rules(
     seen: set[str] = set()
     rules = []
     for place, model in enumerate(models):
-        path: Path = ("access", place)
+        path: FieldPath = ("access", place)
         if model.id in seen:
             complaints.add((*path, "id"), f"rule {quote_word(model.id)} is declared twice")
         seen.add(model.id)
@@ -34,7 +34,7 @@ def parse_rules(
 
 
 def _rule(
-    model: RuleModel, dataset: Dataset, ledger: Budget, path: Path, complaints: Complaints
+    model: RuleModel, dataset: Dataset, ledger: Budget, path: FieldPath, complaints: Complaints
 ) -> Rule | None:
     before = len(complaints.problems)
     when = _condition(model.when, (*path, "when"), complaints)
@@ -53,7 +53,7 @@ def _rule(
 
 
 def analyst_budget(
-    model: BudgetModel, ledger: Budget, path: Path, complaints: Complaints
+    model: BudgetModel, ledger: Budget, path: FieldPath, complaints: Complaints
 ) -> Budget:
     """The budget of one analyst or team, checked against the dataset's."""
     if model.epsilon > ledger.epsilon:
@@ -68,7 +68,7 @@ def analyst_budget(
     return Budget(model.epsilon, ledger.delta if model.delta is None else model.delta, rate)
 
 
-def _condition(text: str, path: Path, complaints: Complaints) -> Condition | None:
+def _condition(text: str, path: FieldPath, complaints: Complaints) -> Condition | None:
     try:
         return compile_condition(text)
     except InvalidCondition as error:
@@ -77,7 +77,7 @@ def _condition(text: str, path: Path, complaints: Complaints) -> Condition | Non
 
 
 def _tables(
-    model: RuleModel, dataset: Dataset, path: Path, complaints: Complaints
+    model: RuleModel, dataset: Dataset, path: FieldPath, complaints: Complaints
 ) -> frozenset[str]:
     known = [table.name for table in dataset.tables]
     if model.tables is None:
@@ -96,7 +96,7 @@ def _tables(
     return frozenset(model.tables) & frozenset(known)
 
 
-def _fit_for_effect(model: RuleModel, path: Path, complaints: Complaints) -> None:
+def _fit_for_effect(model: RuleModel, path: FieldPath, complaints: Complaints) -> None:
     if model.effect == "permit":
         if model.budget is None:
             hint = "write `budget: {epsilon: 1}`, the amount that each analyst may spend under this rule"
@@ -113,7 +113,11 @@ def _fit_for_effect(model: RuleModel, path: Path, complaints: Complaints) -> Non
 
 
 def _use(
-    model: UseModel, dataset: Dataset, tables: frozenset[str], path: Path, complaints: Complaints
+    model: UseModel,
+    dataset: Dataset,
+    tables: frozenset[str],
+    path: FieldPath,
+    complaints: Complaints,
 ) -> Mapping[Operation, frozenset[ColumnRef]]:
     found: dict[Operation, frozenset[ColumnRef]] = {}
     for operation in Operation:
@@ -126,7 +130,7 @@ def _use(
 
 
 def _selected(
-    word: str, dataset: Dataset, tables: frozenset[str], path: Path, complaints: Complaints
+    word: str, dataset: Dataset, tables: frozenset[str], path: FieldPath, complaints: Complaints
 ) -> set[ColumnRef]:
     """The columns that `*`, `class:quasi` or `visits.diagnosis` means under this rule."""
     there = {
@@ -165,7 +169,11 @@ def _selected(
 
 
 def _rows(
-    model: RuleModel, dataset: Dataset, tables: frozenset[str], path: Path, complaints: Complaints
+    model: RuleModel,
+    dataset: Dataset,
+    tables: frozenset[str],
+    path: FieldPath,
+    complaints: Complaints,
 ) -> Mapping[str, RowRule]:
     found: dict[str, RowRule] = {}
     for name, text in model.rows.items():

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from gateway.errors import OperatorError
 from gateway.policy.policy import Policy
-from gateway.policy.problems import Complaints, PolicyError, suggestion
 from gateway.policy.subjects import Subject
+from gateway.policy.validate import Complaints, PolicyError, suggestion
 from gateway.policy.yaml import quote_word
 
 

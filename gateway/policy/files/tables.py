@@ -8,21 +8,19 @@ from datetime import date
 from fractions import Fraction
 
 from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, domain_width
-from gateway.catalog.system_tables import SCHEMA
-from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
+from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, Value, read_number, read_value
-from gateway.policy.field_types import seconds_of
 from gateway.policy.files.consistency import may_be_same_table
-from gateway.policy.model import ColumnModel, PolicyModel, TableModel
-from gateway.policy.problems import Complaints, Path, suggestion
+from gateway.policy.model import ColumnModel, PolicyModel, TableModel, seconds_of
+from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
 _MEASURED = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP})
 
 
 def parse_domain(
-    model: ColumnModel, of: ColumnType, path: Path, complaints: Complaints
+    model: ColumnModel, of: ColumnType, path: FieldPath, complaints: Complaints
 ) -> Domain | None:
     """The domain, or None with a complaint."""
     domain = model.domain
@@ -45,7 +43,7 @@ def parse_domain(
 
 
 def _values(
-    written: list[str], of: ColumnType, path: Path, complaints: Complaints
+    written: list[str], of: ColumnType, path: FieldPath, complaints: Complaints
 ) -> Values | None:
     if of.family in {Family.FLOAT, Family.TIMESTAMP}:
         complaints.add(path, f"`{of}` cannot be a set of values", "use `between`", at_key=True)
@@ -63,7 +61,7 @@ def _values(
 
 
 def _interval(
-    model: ColumnModel, of: ColumnType, path: Path, complaints: Complaints
+    model: ColumnModel, of: ColumnType, path: FieldPath, complaints: Complaints
 ) -> Interval | None:
     here = (*path, "domain", "between")
     if of.family not in _MEASURED:
@@ -89,7 +87,7 @@ def _interval(
 
 
 def _step(
-    written: str | None, of: ColumnType, path: Path, complaints: Complaints
+    written: str | None, of: ColumnType, path: FieldPath, complaints: Complaints
 ) -> Fraction | None:
     natural = of.resolution
     if written is None:
@@ -112,7 +110,7 @@ def _step(
     return step
 
 
-def _read(text: str, of: ColumnType, path: Path, complaints: Complaints) -> Value | None:
+def _read(text: str, of: ColumnType, path: FieldPath, complaints: Complaints) -> Value | None:
     try:
         return read_value(text, of)
     except InvalidValue as error:
@@ -150,7 +148,7 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
 
 
 def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None:
-    path: Path = ("tables", name)
+    path: FieldPath = ("tables", name)
     before = len(complaints.problems)
     if name.startswith(f"{SCHEMA}."):
         complaints.add(path, f"the schema `{SCHEMA}` is reserved for the gateway", at_key=True)
@@ -171,7 +169,7 @@ def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None
     return Table(name, columns, protection)
 
 
-def _protection(model: TableModel, path: Path, complaints: Complaints) -> Protection | None:
+def _protection(model: TableModel, path: FieldPath, complaints: Complaints) -> Protection | None:
     key, rows, groups = model.unit_key, model.rows_per_unit, model.groups_per_unit
     if key is None:
         hint = "write `unit_key: patient_id`, or `public: true` if the table is not about persons"
@@ -192,7 +190,7 @@ def _protection(model: TableModel, path: Path, complaints: Complaints) -> Protec
     return Protection(key, rows, groups or 1)
 
 
-def _fit_for_protection(model: TableModel, path: Path, complaints: Complaints) -> None:
+def _fit_for_protection(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
     for name, column in model.columns.items():
         here = (*path, "columns", name)
         if column.class_ is None:
@@ -213,7 +211,7 @@ def _fit_for_protection(model: TableModel, path: Path, complaints: Complaints) -
             )
 
 
-def _nothing_of_protection(model: TableModel, path: Path, complaints: Complaints) -> None:
+def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
     for key in ("unit_key", "rows_per_unit", "groups_per_unit"):
         if getattr(model, key) is not None:
             complaints.add((*path, key), f"a public table must not have `{key}`", at_key=True)
@@ -222,7 +220,9 @@ def _nothing_of_protection(model: TableModel, path: Path, complaints: Complaints
             complaints.add((*path, "columns", name, "immutable"), "a public table has no units")
 
 
-def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -> Column | None:
+def _column(
+    name: str, model: ColumnModel, path: FieldPath, complaints: Complaints
+) -> Column | None:
     try:
         kind = parse_type(model.type)
     except TypeUnknown as error:
@@ -257,7 +257,11 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
 
 
 def _length_of_texts(
-    model: ColumnModel, kind: ColumnType, domain: Domain | None, path: Path, complaints: Complaints
+    model: ColumnModel,
+    kind: ColumnType,
+    domain: Domain | None,
+    path: FieldPath,
+    complaints: Complaints,
 ) -> None:
     """A listed value longer than the texts that are read would never be found."""
     if kind.family is not Family.TEXT:
@@ -334,7 +338,9 @@ def _same_table_twice(names: list[str], complaints: Complaints) -> None:
                 )
 
 
-def _same_but_for_case(names: Mapping[str, object], path: Path, complaints: Complaints) -> None:
+def _same_but_for_case(
+    names: Mapping[str, object], path: FieldPath, complaints: Complaints
+) -> None:
     """Sources differ in whether case counts; names that differ by case alone would be mixed up."""
     for doubled in _doubles(names):
         message = f"{quote_word(doubled)} differs from another name only in upper and lower case"

@@ -8,7 +8,7 @@ from laws import for_each
 from sqlglot.tokenizer_core import TokenType
 
 from gateway.binding.bind import bind
-from gateway.binding.text.limits import DEPTH, LENGTH, check_lexing, tokens_of
+from gateway.binding.text.lexer import DEPTH, LENGTH, check_lexing, tokens_of
 from gateway.errors import Code, Refusal
 
 _LONG = 20.0  # seconds; the texts take milliseconds, and machines are busy

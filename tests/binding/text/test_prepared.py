@@ -4,7 +4,7 @@ import pytest
 from laws import for_each
 
 from gateway.binding.text.classify import classify, split_statements
-from gateway.binding.text.prepared import Execute, Prepare, parse_prepared
+from gateway.binding.text.parameters import Execute, Prepare, parse_prepared
 from gateway.errors import SyntaxRefused
 
 

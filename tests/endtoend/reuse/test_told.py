@@ -14,7 +14,7 @@ from fix_gateway import Client
 
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, query_api, serve_wire
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.telemetry.metrics import Metrics
 

@@ -20,11 +20,11 @@ from fix_gateway import Client
 
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, query_api, serve_wire
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.query_service import QueryService
 from gateway.telemetry.metrics import Metrics
-from gateway.trail.append import Trail
+from gateway.trail.record import Trail
 
 NOON: Final = datetime(2026, 11, 18, 12, tzinfo=UTC)
 _NUMBER: Final = re.compile(r"\b[0-9a-f]{24}\b")

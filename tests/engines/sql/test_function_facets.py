@@ -17,7 +17,7 @@ from gateway.engines.sql.partial_select import Dialect
 from gateway.errors import Refusal
 from gateway.functions.exact_values import Known, NotComputed
 from gateway.functions.function import Function, Gaps, Nulls
-from gateway.functions.range import NOTHING
+from gateway.functions.range_arithmetic import NOTHING
 from gateway.functions.table import FUNCTIONS
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Literal, walk_scalar

@@ -31,7 +31,7 @@ from gateway.frontends.pgwire.question_flow import Ask
 from gateway.frontends.pgwire.session import Session
 from gateway.stages.finish import DeferredSql, DeferredStatement
 from gateway.twin import Twin, open_twin, visible_tables
-from gateway.twin.line import TwinLine
+from gateway.twin.pool import TwinLine
 
 TABLES: Final = visible_tables(CLINIC)
 ROWS: Final = {"east": 1, "north": 3, "south": 2}

@@ -9,9 +9,9 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, create_engine
 
 from gateway.admin.key_actions import login_failure_recorder
+from gateway.auth.keys import mock_secret
 from gateway.auth.login_throttle import FailureLimits, LoginThrottle
-from gateway.auth.scram_login import Logins, scram_logins
-from gateway.auth.verifiers import mock_secret
+from gateway.auth.scram import Logins, scram_logins
 from gateway.frontends.pgwire.handshake import (
     Conversation,
     LoggedInClient,
@@ -22,7 +22,7 @@ from gateway.frontends.pgwire.handshake import (
     Step,
     log_in,
 )
-from gateway.frontends.pgwire.startup_packets import CancelRequest
+from gateway.frontends.pgwire.startup import CancelRequest
 from gateway.policy.subjects import Subject
 
 HERE = "192.0.2.7"

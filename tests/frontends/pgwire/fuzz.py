@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 from frontends.pgwire.packets import GSS_REQUEST, SSL_REQUEST, Scram, message, startup
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire import sasl_messages as sasl
 from gateway.frontends.pgwire.framing import Frames, Malformed
 from gateway.frontends.pgwire.handshake import LoggedInClient, Look, Read, Step, log_in
 from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
-from gateway.frontends.pgwire.startup_packets import CancelRequest
+from gateway.frontends.pgwire.startup import CancelRequest
 from gateway.policy.subjects import Subject
 
 _LONGEST = 4096
@@ -84,7 +83,7 @@ def _read(body: bytes) -> int:
     readers: tuple[Callable[[bytes], object], ...] = (
         *(Parse.read, Bind.read, NamedObject.read, ExecutePortal.read, messages.read_query),
         *(messages.read_fields, messages.read_types, messages.read_row),
-        *(sasl.read_first, sasl.read_password),
+        *(messages.read_first, messages.read_password),
     )
     understood = 0
     for read in readers:

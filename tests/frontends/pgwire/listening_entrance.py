@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 from frontends.pgwire.packets import message
 
-from gateway.auth.scram_login import Logins
+from gateway.auth.scram import Logins
 from gateway.errors import Refusal
-from gateway.frontends.pgwire.cancel_keys import CancelRegistry
 from gateway.frontends.pgwire.framing import Frames
 from gateway.frontends.pgwire.handshake import (
     LoggedInClient,
@@ -26,7 +25,7 @@ from gateway.frontends.pgwire.handshake import (
     Step,
     log_in,
 )
-from gateway.frontends.pgwire.startup_packets import CancelRequest
+from gateway.frontends.pgwire.startup import CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
 
 _PATIENCE_S = 20

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from frontends.pgwire.packets import told
 
-from gateway.frontends.pgwire.cancel_keys import CancelKey, CancelRegistry
+from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry
 
 
 @pytest.mark.parametrize(("minor", "length"), [(0, 4), (1, 4), (2, 32)])

@@ -22,11 +22,9 @@ from frontends.pgwire.packets import (
 from sqlalchemy import event, select
 
 from gateway.auth.authenticator import KeyAuthenticator
-from gateway.auth.keys import new_key
+from gateway.auth.keys import Verifiers, new_key
 from gateway.auth.login_throttle import FailureLimits
-from gateway.auth.scram import Challenge, ClientProof
-from gateway.auth.scram_login import Logins
-from gateway.auth.verifiers import Verifiers
+from gateway.auth.scram import Challenge, ClientProof, Logins
 from gateway.errors import BackendUnavailable, Code
 from gateway.frontends.pgwire.handshake import LoggedInClient, log_in
 from gateway.policy.subjects import Subject

@@ -27,9 +27,8 @@ from frontends.pgwire.wire_server import (
 )
 
 from gateway.events import Crashed
-from gateway.frontends.connection_limits import Admission
 from gateway.frontends.pgwire import client as clients
-from gateway.frontends.workers import Workers
+from gateway.frontends.workers import Admission, Workers
 from gateway.twin import Twin
 
 MANY_ROWS = "SELECT i, 'row ' || i AS name FROM generate_series(1, 2000000) s(i)"

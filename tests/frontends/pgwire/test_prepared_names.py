@@ -2,8 +2,7 @@
 
 from gateway.binding.text.classify import classify
 from gateway.frontends.pgwire.classify import AnalystQuery, PrepareQuery
-from gateway.frontends.pgwire.portals import PreparedQuery
-from gateway.frontends.pgwire.prepared_names import PreparedNames
+from gateway.frontends.pgwire.portals import PreparedNames, PreparedQuery
 
 
 def asking(sql: str, described: str = "") -> AnalystQuery:

@@ -3,9 +3,9 @@
 import pytest
 from laws import for_each
 
-from gateway.binding.text.session_settings import SETTINGS
+from gateway.binding.text.classify import SETTINGS
 from gateway.errors import Refusal
-from gateway.frontends.pgwire.startup_options import read_settings, split_options
+from gateway.frontends.pgwire.startup import read_settings, split_options
 
 # what drivers send without being asked, as their sources have it
 DRIVERS = {

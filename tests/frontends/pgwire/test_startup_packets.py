@@ -19,7 +19,7 @@ from frontends.pgwire.packets import (
 )
 
 from gateway.frontends.pgwire.handshake import StartTls
-from gateway.frontends.pgwire.startup_packets import MOST_PARAMETERS, CancelRequest
+from gateway.frontends.pgwire.startup import MOST_PARAMETERS, CancelRequest
 
 OFFER = ("R", b"\0\0\0\x0aSCRAM-SHA-256\0\0")
 WISHES = {"ssl": SSL_REQUEST, "gss": GSS_REQUEST}

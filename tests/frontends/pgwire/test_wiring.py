@@ -6,7 +6,7 @@ from frontends.pgwire.entrance import HERE, Wire
 from frontends.pgwire.packets import Scram, startup
 
 from gateway.app import key_authenticator, wire_logins
-from gateway.auth.issue import Claim
+from gateway.auth.key_store import Claim
 from gateway.errors import Refusal
 from gateway.frontends.pgwire.handshake import LoggedInClient, log_in
 

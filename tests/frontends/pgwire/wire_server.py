@@ -19,9 +19,9 @@ from frontends.pgwire.entrance import logins_of
 from frontends.pgwire.packets import message
 
 from gateway.binding.bound import Sql
-from gateway.datasets.wire_session import WireSession
+from gateway.datasets.registry import WireSession
 from gateway.errors import Code, Refusal, SourceStopped
-from gateway.frontends.pgwire.gateway_api import WireApi
+from gateway.frontends.pgwire.connection import WireApi
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject

@@ -12,8 +12,7 @@ from laws import for_each
 
 from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.rest.arrow_response import arrow_chunks
-from gateway.frontends.rest.content_type import Format, format_of
-from gateway.frontends.rest.csv_response import csv_chunks
+from gateway.frontends.rest.response import Format, csv_chunks, format_of
 from gateway.requests.request import Answer, AnswerColumn
 from gateway.units import Delta, Epsilon
 

@@ -5,7 +5,7 @@ from contextlib import closing
 from fix_gateway import Client
 from frontends.rest.stub_questions import DATASETS, Asking, Behind, refused
 
-from gateway.frontends.rest.schemas import DatasetsShape
+from gateway.frontends.rest.openapi import DatasetsShape
 
 
 def test_datasets_are_told_to_whoever_has_a_key() -> None:

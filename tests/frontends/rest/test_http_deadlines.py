@@ -15,9 +15,9 @@ import uvicorn
 from frontends.rest.stub_questions import Behind
 
 from gateway.events import Event
-from gateway.frontends.connection_limits import Admission
-from gateway.frontends.rest.http_deadlines import TimedProtocol
+from gateway.frontends.rest.listen import TimedProtocol
 from gateway.frontends.rest.problem_details import Incidents
+from gateway.frontends.workers import Admission
 
 _PATIENCE_S = 30.0
 _SHORT_S, _LONG_S = 1.0, 60.0

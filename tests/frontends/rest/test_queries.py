@@ -9,7 +9,7 @@ from fix_gateway import NASTY, Client
 from frontends.rest.stub_questions import Asking, Behind, refused
 from laws import for_each
 
-from gateway.frontends.rest.schemas import QueriesShape
+from gateway.frontends.rest.openapi import QueriesShape
 from gateway.requests.request import PastQuestion
 from gateway.units import Epsilon
 

@@ -22,7 +22,7 @@ from gateway.errors import (
 )
 from gateway.events import Crashed
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.schemas import AnswerShape, EstimateShape
+from gateway.frontends.rest.openapi import AnswerShape, EstimateShape
 from gateway.units import Delta, Epsilon
 
 

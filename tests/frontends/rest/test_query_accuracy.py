@@ -10,7 +10,7 @@ from fix_gateway import Client
 from frontends.rest.stub_questions import ESTIMATE, Asking, Behind, refused
 from laws import for_each
 
-from gateway.frontends.rest.schemas import EstimateShape
+from gateway.frontends.rest.openapi import EstimateShape
 from gateway.requests.answer_json import estimate_json
 from gateway.requests.request import Accuracy
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import SyntaxRefused
-from gateway.frontends.rest.json_reader import LARGEST, JsonNumber, parse_body
+from gateway.frontends.rest.request_body import LARGEST, JsonNumber, parse_body
 from gateway.frontends.workers import MOST_OF_ONE
 
 PATHS = pytest.mark.parametrize("path", ["/v1/query", "/v1/estimate"])

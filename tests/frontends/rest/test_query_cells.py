@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import for_each
 
-from gateway.frontends.rest.json_response import AsciiJson
-from gateway.requests.json_cells import column_json, double_json, doubles_json
+from gateway.frontends.rest.response import AsciiJson
+from gateway.requests.answer_json import column_json, double_json, doubles_json
 from gateway.requests.request import AnswerColumn, Estimate, ExpectedColumn
 from gateway.units import Delta, Epsilon
 

@@ -12,7 +12,7 @@ from fix_gateway import Client
 from frontends.rest.stub_questions import COUNT, Asking, Behind, answering
 
 from gateway.errors import BackendUnavailable, Code
-from gateway.frontends.rest.content_type import Format
+from gateway.frontends.rest.response import Format
 
 
 @pytest.fixture

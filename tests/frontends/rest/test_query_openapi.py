@@ -12,7 +12,7 @@ from fix_gateway import Client
 from frontends.rest.stub_questions import Asking, Behind
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.frontends.rest import schemas as shapes
+from gateway.frontends.rest import openapi
 from gateway.frontends.rest.request_body import QueryBody
 
 ENDPOINTS = {
@@ -48,7 +48,7 @@ def _operations(document: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[st
 def _shape(content: Mapping[str, Any]) -> TypeAdapter[Any]:
     """The model that the document says an answer is of."""
     options = content["schema"].get("anyOf", [content["schema"]])
-    found = [getattr(shapes, one["$ref"].rpartition("/")[2]) for one in options]
+    found = [getattr(openapi, one["$ref"].rpartition("/")[2]) for one in options]
     union: Any = found[0]
     for one in found[1:]:
         union |= one
@@ -90,8 +90,8 @@ def test_openapi_shows_a_question_that_can_be_asked(
 
 def test_answers_fit_the_models_of_the_document(asking: Asking) -> None:
     """What is told of an answer is what it is."""
-    shapes.AnswerShape.model_validate(asking.query().json())
-    shapes.EstimateShape.model_validate(asking.query(dry_run=True).json())
+    openapi.AnswerShape.model_validate(asking.query().json())
+    openapi.EstimateShape.model_validate(asking.query(dry_run=True).json())
 
 
 def test_docs_load_nothing_from_elsewhere(asking: Asking) -> None:

@@ -10,8 +10,8 @@ from fix_gateway import Client
 from frontends.rest.stub_questions import COUNT, ESTIMATE, Asking, Behind, answering, refused
 
 from gateway.errors import HTTP, BackendUnavailable, Code, OverlapRefused
-from gateway.frontends.rest.content_type import Format
-from gateway.frontends.rest.schemas import QUERIES, AnswerShape, EstimateShape
+from gateway.frontends.rest.openapi import QUERIES, AnswerShape, EstimateShape
+from gateway.frontends.rest.response import Format
 from gateway.requests.request import CacheUse
 from gateway.units import Epsilon
 

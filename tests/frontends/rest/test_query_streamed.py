@@ -25,12 +25,15 @@ from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import BLOCK, Text, TextRows, Texts
 from gateway.events import Crashed
 from gateway.frontends.rest.arrow_response import arrow_chunks
-from gateway.frontends.rest.content_type import Format
-from gateway.frontends.rest.csv_response import csv_chunks
-from gateway.frontends.rest.json_response import AsciiJson
+from gateway.frontends.rest.response import AsciiJson, Format, csv_chunks
 from gateway.frontends.workers import MOST_OF_ONE
-from gateway.requests.answer_json import about_json, answer_json, json_chunks
-from gateway.requests.json_cells import column_json, double_json
+from gateway.requests.answer_json import (
+    about_json,
+    answer_json,
+    column_json,
+    double_json,
+    json_chunks,
+)
 from gateway.requests.request import Answer, AnswerColumn
 
 _PATIENCE_S = 30  # for a busy machine; nothing waits so long when it is well

@@ -38,7 +38,7 @@ from gateway.app import gateway_api
 from gateway.errors import HTTP, TITLE, Code, Reason
 from gateway.events import Crashed, LoginRefused
 from gateway.frontends.rest.app import create_app
-from gateway.requests.json_accounts import display_number, display_remaining
+from gateway.requests.answer_json import display_number, display_remaining
 from gateway.telemetry.metrics import Metrics
 from gateway.units import Epsilon
 

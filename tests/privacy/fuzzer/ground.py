@@ -14,8 +14,7 @@ from privacy.line import Line, open_line
 from sqlalchemy import URL
 
 from gateway.postgres_server import open_server
-from gateway.state.logins import embedded_urls
-from gateway.state.open import upgrade_state
+from gateway.state.open import embedded_urls, upgrade_state
 from gateway.twin import Twin, open_twin
 
 

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, open_policies, open_query_api
-from gateway.auth.issue import KeyOrder
+from gateway.auth.key_store import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import StopSignal, bind_socket, serve_until
 from gateway.telemetry.metrics import Metrics

@@ -18,8 +18,7 @@ from privacy.reconstruction.people import AUDIT, NO_AUDIT, People
 from privacy.reconstruction.subsets import subsets
 from privacy.rest_sides import a_home
 
-from gateway.state.logins import embedded_urls
-from gateway.state.open import upgrade_state
+from gateway.state.open import embedded_urls, upgrade_state
 from gateway.twin import open_twin
 
 _PEOPLE = 400

@@ -13,8 +13,8 @@ from release_cache.log.entries import Desk, entry
 
 from gateway.config import Settings
 from gateway.state.open import open_state
-from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import Trail
 
 
 def say(text: str) -> None:

@@ -22,7 +22,7 @@ from gateway.release_cache.events import (
     Event,
 )
 from gateway.state.draft import Draft
-from gateway.state.logins import StateUrls
+from gateway.state.open import StateUrls
 from gateway.trail.record import ActRecord, RecordKind
 from gateway.trail.seal import EventChain
 
