@@ -139,7 +139,7 @@ def preload_history(asking: QueryService, datasets: Iterable[str]) -> Thread:
     def read() -> None:
         for dataset in datasets:
             with suppress(Refusal):  # where the state cannot be reached, whoever asks is told
-                asking.services.books[dataset].refresh()
+                asking.services.caches[dataset].refresh()
 
     reading = Thread(target=read, name="reading-ahead", daemon=True)
     reading.start()
@@ -167,7 +167,7 @@ def query_api(asking: QueryService) -> QueryApi:
         accounts=asking.accounts,
         datasets=asking.datasets,
         queries=asking.queries,
-        require_ready=asking.services.books.require_as_written,
+        require_ready=asking.services.caches.require_as_written,
     )
 
 

@@ -74,17 +74,17 @@ def release_query(
     """From a bound query to released tables; nothing is asked of the source before the charge is durable."""
     query = price_query(analyze_query(bound), services.journal)
     require_new_key(query, services.journal)
-    book = services.books[query.policy.name]
+    cache = services.caches[query.policy.name]
     with SourceAccess(
         query.dataset, query.subject.name, query.cut, query.asked_at, services.limit_s, cancelled
     ) as source:
-        attempts = Attempts(book, source, services.pace, cancelled)
+        attempts = Attempts(cache, source, services.pace, cancelled)
         for attempt in attempts:
             with attempt:
                 quote = quote_query(
                     query,
                     query_id=record.query_id,
-                    book=book,
+                    cache=cache,
                     journal=services.journal,
                     proven=source.proven,
                     now=services.now(),
@@ -93,13 +93,13 @@ def release_query(
                 )
                 prepare_query(quote, source)
                 attempts.bill = charge_quote(
-                    query, quote, record, book, services.journal, services.now()
+                    query, quote, record, cache, services.journal, services.now()
                 )
         return execute_query(
             query,
             attempts.bill,
             source,
-            book,
+            cache,
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,
@@ -141,7 +141,7 @@ def estimate(services: Services, subject: Subject, request: Request, front_end: 
         quote = forecast_query(
             query,
             query_id=record.query_id,
-            book=services.books[query.policy.name],
+            cache=services.caches[query.policy.name],
             journal=services.journal,
             now=services.now(),
             limit_s=services.limit_s,

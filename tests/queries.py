@@ -58,7 +58,7 @@ def executed(
         query,
         Bill(Quote(releases)),
         source,
-        services.books[query.policy.name],
+        services.caches[query.policy.name],
         record=record_of(services, query.subject, query.statement.request),
         system_rows=services.system_rows,
         entropy=entropy,

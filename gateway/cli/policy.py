@@ -124,9 +124,9 @@ def _verdict(
 ) -> tuple[bool, tuple[str, ...]]:
     """The auditor's verdict, given everything that the subject's trust group has received."""
     with open_foundation(settings, print_warning) as ground:
-        book = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
-        book.refresh()
-        history = book.history(policy.auditing.trusted_with(subject.name))
+        cache = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
+        cache.refresh()
+        history = cache.history(policy.auditing.trusted_with(subject.name))
         try:
             audit(audited_queries(price), history, policy.auditing)
         except Refusal as refusal:

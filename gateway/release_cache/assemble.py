@@ -42,10 +42,10 @@ class CachedPicks:
 
 def gather_slot(content: Content, match: Match, groups: int) -> tuple[tuple[int, ...], ...]:
     """A column for each measurement of the slot, with one number for each of the query's `groups`."""
-    first = match.sheet.first_column(match.place)
-    last = first + len(match.sheet.slots[match.place].noises)
+    first = match.entry.first_column(match.place)
+    last = first + len(match.entry.slots[match.place].noises)
     columns = content.columns[first:last]
-    bought = match.sheet.first_column(len(match.sheet.slots))
+    bought = match.entry.first_column(len(match.entry.slots))
     if len(content.columns) != bought or any(len(one) != len(content.keys) for one in columns):
         raise Mismatch("another number of columns than was bought")
     _check(content, match, groups)
@@ -57,7 +57,7 @@ def gather_slot(content: Content, match: Match, groups: int) -> tuple[tuple[int,
 def gather_choice(content: Content, match: Match, groups: int) -> CachedPicks:
     """The values of a choice: every group of the query is one group of the entry."""
     _check(content, match, groups)
-    if len(content.chosen) != len(match.sheet.choices) or len(content.spans) != len(content.chosen):
+    if len(content.chosen) != len(match.entry.choices) or len(content.spans) != len(content.chosen):
         raise Mismatch("another number of choices than was bought")
     values, spans = content.chosen[match.place], content.spans[match.place]
     if len(values) != len(content.keys) or len(spans) not in {0, len(values)}:
@@ -78,7 +78,7 @@ def gather_choice(content: Content, match: Match, groups: int) -> CachedPicks:
 def _check(content: Content, match: Match, groups: int) -> None:
     places = match.places
     if places is None:
-        if match.sheet.listed and len(content.keys) != groups:
+        if match.entry.listed and len(content.keys) != groups:
             raise Mismatch("another number of groups than is asked for")
     elif places.groups != groups or int(places.taken.max()) >= len(content.keys):
         raise Mismatch("places that are not those of the content")
@@ -101,7 +101,7 @@ class PlannedMeasurement:
     """A part of a release: `whole` is what the answer shows, `purchase` is what is measured for it.
 
     `slots` and `choices` say where each of them is taken from, `costs` what is paid for each: a slot with both is
-    topped up. `sheet` is what is written down of the purchase; `copied` is a draw that is handed on instead of a new one.
+    topped up. `entry` is what is written down of the purchase; `copied` is a draw that is handed on instead of a new one.
     """
 
     name: str
@@ -110,7 +110,7 @@ class PlannedMeasurement:
     costs: CostShares
     slots: tuple[Match | None, ...]
     choices: tuple[Match | None, ...]
-    sheet: CacheEntry | None
+    entry: CacheEntry | None
     copied: Copy | None = None
 
     @property
@@ -123,7 +123,7 @@ class PlannedRelease:
     """A release and its planned parts."""
 
     priced: PricedRelease
-    errands: tuple[PlannedMeasurement, ...]
+    measurements: tuple[PlannedMeasurement, ...]
 
 
 def unmeasured(releases: Iterable[PricedRelease]) -> tuple[PlannedRelease, ...]:
@@ -141,18 +141,20 @@ def unmeasured(releases: Iterable[PricedRelease]) -> tuple[PlannedRelease, ...]:
 
 
 def assemble_table(
-    errand: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
+    measurement: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
 ) -> tuple[NoisyTable, Content | None]:
     """The complete noisy table, and the measured part of it, as the cache stores it."""
-    analysis = errand.whole.analysis
-    keys = _keys(errand, drawn, contents)
+    analysis = measurement.whole.analysis
+    keys = _keys(measurement, drawn, contents)
     groups = len(keys)
     fresh = iter(() if drawn is None else drawn.measured)
-    bought_noises = iter(() if errand.purchase is None else errand.purchase.noises)
+    bought_noises = iter(() if measurement.purchase is None else measurement.purchase.noises)
     columns: list[tuple[int, ...]] = []
     kept: list[tuple[int, ...]] = []
-    for slot, match, cost in zip(analysis.slots, errand.slots, errand.costs.slots, strict=True):
-        there = None if match is None else gather_slot(contents[match.sheet.release], match, groups)
+    for slot, match, cost in zip(
+        analysis.slots, measurement.slots, measurement.costs.slots, strict=True
+    ):
+        there = None if match is None else gather_slot(contents[match.entry.release], match, groups)
         if cost is None:
             if there is None:
                 raise MismatchedDraws("a slot that is neither bought nor there")
@@ -169,23 +171,23 @@ def assemble_table(
         kept += new
     drawn_choices = iter(() if drawn is None else zip(drawn.chosen, drawn.spans, strict=True))
     chosen, kept_chosen = [], []
-    for match, cost in zip(errand.choices, errand.costs.choices, strict=True):
+    for match, cost in zip(measurement.choices, measurement.costs.choices, strict=True):
         if cost is not None:
             chosen.append(next(drawn_choices))
             kept_chosen.append(chosen[-1])
         elif match is not None:
-            found = gather_choice(contents[match.sheet.release], match, groups)
+            found = gather_choice(contents[match.entry.release], match, groups)
             chosen.append((found.values, found.spans))
         else:
             raise MismatchedDraws("a choice that is neither bought nor there")
     table = NoisyTable(
         keys,
         tuple(columns),
-        errand.whole.noises,
+        measurement.whole.noises,
         tuple(values for values, _ in chosen),
         tuple(spans for _, spans in chosen),
     )
-    if errand.sheet is None:
+    if measurement.entry is None:
         return table, None
     return table, Content(
         keys,
@@ -196,13 +198,13 @@ def assemble_table(
 
 
 def _keys(
-    errand: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
+    measurement: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
 ) -> tuple[Key, ...]:
-    groups = errand.whole.analysis.groups
+    groups = measurement.whole.analysis.groups
     if isinstance(groups, EnumeratedGroups):
         return groups.keys
     if drawn is not None:
         return drawn.keys
-    for match in errand.taken:
-        return contents[match.sheet.release].keys
+    for match in measurement.taken:
+        return contents[match.entry.release].keys
     raise MismatchedDraws("groups that nobody looked for")

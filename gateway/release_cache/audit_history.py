@@ -78,12 +78,12 @@ class Histories:
         self._groups: dict[frozenset[str], _Group] = {}
         self._unread: dict[str, UnreadableEvent] = {}
 
-    def bought(self, sheet: CacheEntry, subject: str) -> None:
-        spreads = tuple(spread_of(slot) for slot in sheet.slots)
-        self._releases[sheet.release] = _Release(
-            sheet.query_id, sheet.ground, spreads, asides=sheet.asides
+    def bought(self, entry: CacheEntry, subject: str) -> None:
+        spreads = tuple(spread_of(slot) for slot in entry.slots)
+        self._releases[entry.release] = _Release(
+            entry.query_id, entry.ground, spreads, asides=entry.asides
         )
-        self._moves.append(_Move(subject, sheet.release, (1 << len(spreads)) - 1))
+        self._moves.append(_Move(subject, entry.release, (1 << len(spreads)) - 1))
 
     def unread(self, unreadable: UnreadableEvent, subject: str) -> None:
         """Somebody was given something that cannot be read: of a release that can be, its tables are known."""

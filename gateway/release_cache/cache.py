@@ -84,8 +84,8 @@ class ReleaseCache:
         self._lock = RLock()
         self._seen = CachePosition()
         self._alike = Interned()
-        self._shelf = EntryIndex()
-        self._group_shelves = GroupIndex(self._gives_all)
+        self._index = EntryIndex()
+        self._group_index = GroupIndex(self._gives_all)
         self._pending: dict[str, CacheEntry] = {}
         self._known = Entitlements()
         self._histories = Histories()
@@ -141,7 +141,7 @@ class ReleaseCache:
         """A lock: while it is held, no event is read. A reader of the history holds it."""
         return self._lock
 
-    def sheets(
+    def entries(
         self, shape: str, *, since: datetime, awaited_since: datetime | None = None
     ) -> Sequence[CacheEntry]:
         """The entries of this shape and epoch that were bought at `since` or later, newest first.
@@ -149,7 +149,7 @@ class ReleaseCache:
         Also those that are still awaited: all of them, or those that were bought at `awaited_since` or later.
         """
         with self._lock:
-            return self._shelf.of(shape, since, self._given_up(shape, since, awaited_since))
+            return self._index.of(shape, since, self._given_up(shape, since, awaited_since))
 
     def helpful(
         self,
@@ -162,8 +162,8 @@ class ReleaseCache:
         """Those entries that may answer a query with this scope; only entries of `members`, if they are given."""
         with self._lock:
             given_up = self._given_up(ground.shape, since, awaited_since)
-            shelf = self._shelf if members is None else self._group_shelves.of(members)
-            return shelf.helpful(ground, since, given_up)
+            index = self._index if members is None else self._group_index.of(members)
+            return index.helpful(ground, since, given_up)
 
     def copy(
         self,
@@ -183,7 +183,7 @@ class ReleaseCache:
                 wanted,
                 (
                     one
-                    for one in self._shelf.equal(wanted.ground, since)
+                    for one in self._index.equal(wanted.ground, since)
                     if one.release not in self._pending
                     and self._known.origin(one.release) not in taken
                     and not self._known.is_given(members, one.release)
@@ -201,10 +201,10 @@ class ReleaseCache:
         """The releases that no query waits for any more."""
         return {
             release
-            for release, sheet in self._pending.items()
+            for release, entry in self._pending.items()
             if awaited_since is not None
-            and since <= sheet.at < awaited_since
-            and sheet.ground.shape == shape
+            and since <= entry.at < awaited_since
+            and entry.ground.shape == shape
         }
 
     def content(self, release: str) -> Content | None:
@@ -249,37 +249,37 @@ class ReleaseCache:
         with self._lock:
             return self._known.paid_choice(release, choice)
 
-    def _gives_all(self, members: frozenset[str], sheet: CacheEntry) -> bool:
-        slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
-        return self._known.knows(members, sheet.release, slots, choices)
+    def _gives_all(self, members: frozenset[str], entry: CacheEntry) -> bool:
+        slots, choices = range(len(entry.slots)), range(len(entry.choices))
+        return self._known.knows(members, entry.release, slots, choices)
 
     def _take(self, happened: LoggedEvent) -> None:
         match happened.event:
             case EntryCharged(bought, accounts, copied):
-                sheet = self._alike.sheet(bought)
+                entry = self._alike.entry(bought)
                 subject = str(happened.subject)
-                self._known.bought(sheet.release, subject, accounts, copied)
-                self._histories.bought(sheet, subject)
-                self._pending[sheet.release] = sheet
-                if sheet.epoch == self._seen.epoch and happened.sealed:
-                    self._shelf.put(sheet)
-                    self._group_shelves.bought(sheet, subject)
+                self._known.bought(entry.release, subject, accounts, copied)
+                self._histories.bought(entry, subject)
+                self._pending[entry.release] = entry
+                if entry.epoch == self._seen.epoch and happened.sealed:
+                    self._index.put(entry)
+                    self._group_index.bought(entry, subject)
             case ColumnsShared(release, slots, choices, accounts):
                 subject = str(happened.subject)
                 self._known.told(release, subject, slots, choices, accounts)
                 self._histories.told(release, subject, slots)
-                self._group_shelves.told(release, subject)
+                self._group_index.told(release, subject)
             case ContentStored() as answered:
                 self._pending.pop(answered.release, None)
                 self._histories.answered(answered)
             case ContentLost(release):
                 lost = self._pending.pop(release, None)
                 if lost is not None:
-                    self._shelf.take(lost)
-                    self._group_shelves.lost(lost)
+                    self._index.take(lost)
+                    self._group_index.lost(lost)
             case DataRefreshed():
-                self._shelf.clear()
-                self._group_shelves.clear()
+                self._index.clear()
+                self._group_index.clear()
             case UnreadableEvent() as unreadable:
                 self._histories.unread(unreadable, str(happened.subject))
         epoch = self._seen.epoch + isinstance(happened.event, DataRefreshed)
@@ -297,17 +297,17 @@ class ReleaseCaches:
         self._seal = seal
         self._emit = emit
         self._lock = Lock()
-        self._books: dict[str, ReleaseCache] = {}
+        self._caches: dict[str, ReleaseCache] = {}
 
     def require_as_written(self) -> None:
         """Refused while events of any dataset were found changed by this process."""
         with self._lock:
-            books = list(self._books.values())
-        for book in books:
-            book.require_as_written()
+            caches = list(self._caches.values())
+        for cache in caches:
+            cache.require_as_written()
 
     def __getitem__(self, dataset: str) -> ReleaseCache:
         with self._lock:
-            if dataset not in self._books:
-                self._books[dataset] = ReleaseCache(self._engine, self._seal, dataset, self._emit)
-            return self._books[dataset]
+            if dataset not in self._caches:
+                self._caches[dataset] = ReleaseCache(self._engine, self._seal, dataset, self._emit)
+            return self._caches[dataset]

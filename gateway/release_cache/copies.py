@@ -22,20 +22,20 @@ from gateway.release_cache.matching import has_same_groups
 class Copy:
     """An entry of another trust group, and the places of the wanted slots and choices in it."""
 
-    sheet: CacheEntry
+    entry: CacheEntry
     slots: tuple[int, ...]
     choices: tuple[int, ...]
 
     def drawn(self, content: Content, purchase: ReleaseNoise) -> NoisyTable:
         """The draw of the entry, as the purchase would have made it."""
-        bought = self.sheet.first_column(len(self.sheet.slots))
-        if len(content.columns) != bought or len(content.chosen) != len(self.sheet.choices):
-            raise MismatchedDraws("a content that does not go with its sheet")
+        bought = self.entry.first_column(len(self.entry.slots))
+        if len(content.columns) != bought or len(content.chosen) != len(self.entry.choices):
+            raise MismatchedDraws("a content that does not go with its entry")
         columns = [
             column
             for place in self.slots
             for column in content.columns[
-                self.sheet.first_column(place) : self.sheet.first_column(place + 1)
+                self.entry.first_column(place) : self.entry.first_column(place + 1)
             ]
         ]
         if len(columns) != len(purchase.noises):
@@ -49,26 +49,26 @@ class Copy:
         )
 
 
-def find_copy(wanted: CacheEntry, sheets: Iterable[CacheEntry]) -> Copy | None:
+def find_copy(wanted: CacheEntry, entries: Iterable[CacheEntry]) -> Copy | None:
     """The first entry that differs from the wanted one only by name, time and buyer."""
-    for sheet in sheets:
-        if not _is_alike(wanted, sheet) or not has_same_groups(sheet.ground, wanted.ground):
+    for entry in entries:
+        if not _is_alike(wanted, entry) or not has_same_groups(entry.ground, wanted.ground):
             continue
-        slots, choices = _places(wanted.slots, sheet.slots), _places(wanted.choices, sheet.choices)
+        slots, choices = _places(wanted.slots, entry.slots), _places(wanted.choices, entry.choices)
         if slots is not None and choices is not None:
-            return Copy(sheet, slots, choices)
+            return Copy(entry, slots, choices)
     return None
 
 
-def _is_alike(wanted: CacheEntry, sheet: CacheEntry) -> bool:
+def _is_alike(wanted: CacheEntry, entry: CacheEntry) -> bool:
     """`asked_at` is no part of it: the shares of two statements may be equal where their prices are not."""
     return (
-        sheet.epoch == wanted.epoch
-        and sheet.ground.shape == wanted.ground.shape
-        and sheet.bounding == wanted.bounding
-        and sheet.listed is wanted.listed
-        and sheet.delta == wanted.delta
-        and sheet.touched == wanted.touched
+        entry.epoch == wanted.epoch
+        and entry.ground.shape == wanted.ground.shape
+        and entry.bounding == wanted.bounding
+        and entry.listed is wanted.listed
+        and entry.delta == wanted.delta
+        and entry.touched == wanted.touched
     )
 
 

@@ -37,29 +37,29 @@ class Debts:
         return sum((one.cost for one in self.owed if account not in one.paid), Fraction(0))
 
 
-def debts_of(plan: ReusePlan, book: ReleaseCache, subject: str, accounts: frozenset[str]) -> Debts:
+def debts_of(plan: ReusePlan, cache: ReleaseCache, subject: str, accounts: frozenset[str]) -> Debts:
     """What the analyst's accounts owe for the cached parts of the plan: those on the path without the dataset's ledger."""
     owed: list[CachedMeasurement] = []
     owing: list[CacheEntry] = []
     told: dict[str, tuple[set[int], set[int]]] = {}
     for match, is_choice in _taken(plan):
-        sheet, place = match.sheet, match.place
-        paid = (book.paid_choice if is_choice else book.paid_slot)(sheet.release, place)
-        kept = sheet.choices[place] if is_choice else sheet.slots[place]
-        new = not book.knows(
+        entry, place = match.entry, match.place
+        paid = (cache.paid_choice if is_choice else cache.paid_slot)(entry.release, place)
+        kept = entry.choices[place] if is_choice else entry.slots[place]
+        new = not cache.knows(
             frozenset({subject}),
-            sheet.release,
+            entry.release,
             *(((), (place,)) if is_choice else ((place,), ())),
         )
         owes = not accounts <= paid
         if owes:
             # what showed the groups is given for with the first of their aggregates
-            first = all(one is not sheet for one in owing)
-            delta = sheet.delta if first else Fraction(0)
-            owing.append(sheet)
-            owed.append(CachedMeasurement(kept.cost, delta, paid, sheet.touched))
+            first = all(one is not entry for one in owing)
+            delta = entry.delta if first else Fraction(0)
+            owing.append(entry)
+            owed.append(CachedMeasurement(kept.cost, delta, paid, entry.touched))
         if owes or new:
-            told.setdefault(sheet.release, (set(), set()))[is_choice].add(place)
+            told.setdefault(entry.release, (set(), set()))[is_choice].add(place)
     return Debts(
         tuple(owed),
         tuple(
@@ -69,16 +69,16 @@ def debts_of(plan: ReusePlan, book: ReleaseCache, subject: str, accounts: frozen
     )
 
 
-def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset[str]) -> bool:
+def reveals_new_values(part: PlannedPart, cache: ReleaseCache, members: frozenset[str]) -> bool:
     """True if the part releases a value that no member of the trust group has received."""
     if part.shares.cost:
         return True
     return not all(
-        book.knows(members, one.sheet.release, (one.place,))
+        cache.knows(members, one.entry.release, (one.place,))
         for one in part.slots
         if one is not None
     ) or not all(
-        book.knows(members, one.sheet.release, (), (one.place,))
+        cache.knows(members, one.entry.release, (), (one.place,))
         for one in part.choices
         if one is not None
     )
@@ -86,7 +86,7 @@ def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset
 
 def plan_entries(plan: ReusePlan) -> Iterator[CacheEntry]:
     """The cache entries that the plan uses."""
-    return (match.sheet for match, _ in _taken(plan))
+    return (match.entry for match, _ in _taken(plan))
 
 
 def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
@@ -97,46 +97,49 @@ def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
             for match in several:
                 if match is None:
                     continue
-                key = (match.sheet.release, match.place, is_choice)
+                key = (match.entry.release, match.place, is_choice)
                 if key not in seen:
                     seen.add(key)
                     yield match, is_choice
 
 
 def mark_copies(
-    releases: Sequence[PlannedRelease], book: ReleaseCache, members: frozenset[str], since: datetime
+    releases: Sequence[PlannedRelease],
+    cache: ReleaseCache,
+    members: frozenset[str],
+    since: datetime,
 ) -> tuple[PlannedRelease, ...]:
     """The same parts, each with its copy if it has one. No draw is used twice in one statement."""
     taken: list[str] = []
     found = []
     for release in releases:
-        errands = []
-        for errand in release.errands:
+        measurements = []
+        for measurement in release.measurements:
             copy = None
-            if errand.sheet is not None and not any(True for _ in errand.taken):
-                copy = book.copy(errand.sheet, since=since, members=members, without=taken)
+            if measurement.entry is not None and not any(True for _ in measurement.taken):
+                copy = cache.copy(measurement.entry, since=since, members=members, without=taken)
             if copy is not None:
-                taken.append(copy.sheet.release)
-            errands.append(replace(errand, copied=copy))
-        found.append(replace(release, errands=tuple(errands)))
+                taken.append(copy.entry.release)
+            measurements.append(replace(measurement, copied=copy))
+        found.append(replace(release, measurements=tuple(measurements)))
     return tuple(found)
 
 
 def copies_of(releases: Sequence[PlannedRelease]) -> list[Copy]:
     """The copies, in order."""
-    return [one.copied for one in _errands(releases) if one.copied is not None]
+    return [one.copied for one in _measurements(releases) if one.copied is not None]
 
 
 def draws_of_others(
-    releases: Sequence[PlannedRelease], book: ReleaseCache
+    releases: Sequence[PlannedRelease], cache: ReleaseCache
 ) -> tuple[CopiedDraw, ...]:
     """What accounts on the path paid for the copied draws before."""
     return tuple(
-        CopiedDraw(one.costs.cost, one.sheet.delta, book.holders(one.copied.sheet.release))
-        for one in _errands(releases)
-        if one.copied is not None and one.sheet is not None
+        CopiedDraw(one.costs.cost, one.entry.delta, cache.holders(one.copied.entry.release))
+        for one in _measurements(releases)
+        if one.copied is not None and one.entry is not None
     )
 
 
-def _errands(releases: Sequence[PlannedRelease]) -> list[PlannedMeasurement]:
-    return [one for release in releases for one in release.errands]
+def _measurements(releases: Sequence[PlannedRelease]) -> list[PlannedMeasurement]:
+    return [one for release in releases for one in release.measurements]

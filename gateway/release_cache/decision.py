@@ -88,10 +88,10 @@ class ReuseDecision:
 
 
 def decide_reuse(
-    wanted: MeasurementRequest, sheets: Iterable[CacheEntry], asked: OfferedPrice
+    wanted: MeasurementRequest, entries: Iterable[CacheEntry], asked: OfferedPrice
 ) -> ReuseDecision:
-    """Decide for each slot and each choice. For `sheets` see `matches`."""
-    found = matches(wanted, sheets)
+    """Decide for each slot and each choice. For `entries` see `matches`."""
+    found = matches(wanted, entries)
     slots = tuple(
         decide_slot(wanted, slot, there, asked)
         for slot, there in zip(wanted.analysis.slots, found.slots, strict=True)
@@ -113,7 +113,7 @@ def decide_slot(
     for one in found:
         if _good_enough(one, fresh / slot.most**2, asked):
             return UseCached(one)
-    same = next((one for one in found if one.how is CacheUse.SAME and one.sheet.listed), None)
+    same = next((one for one in found if one.how is CacheUse.SAME and one.entry.listed), None)
     if same is None or asked.default is not None:
         return BUY
     cost = _top_up(wanted, slot, same, asked.share)
@@ -133,7 +133,7 @@ def decide_choice(
 def _good_enough(match: Match, fresh: Fraction, asked: OfferedPrice) -> bool:
     if asked.default is None:
         return match.variance <= fresh * _NEARLY
-    if match.sheet.asked_at < asked.default:
+    if match.entry.asked_at < asked.default:
         return False
     return match.how is CacheUse.SAME or match.variance <= fresh * WIDER
 
@@ -148,7 +148,7 @@ def _fresh_variance(wanted: MeasurementRequest, slot: Slot, share: Fraction) -> 
 def _top_up(wanted: MeasurementRequest, slot: Slot, match: Match, share: Fraction) -> Fraction:
     """The cost of a second measurement that brings the cached noise down to that of a new one."""
     if wanted.currency is not Currency.PURE:
-        return share - match.sheet.slots[match.place].cost
+        return share - match.entry.slots[match.place].cost
     delta1 = slot.delta1(wanted.analysis.groups_per_unit)
     fresh = _fresh_variance(wanted, slot, share)
     there = max(map(variance_of, match.noises))
@@ -165,7 +165,7 @@ def short_root(square: Fraction) -> Fraction:
 
 
 def _in_a_row(wanted: MeasurementRequest, choices: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-    """Of what is drawn one after the other all is taken from one sheet, or all is drawn anew."""
+    """Of what is drawn one after the other all is taken from one entry, or all is drawn anew."""
     made = list(choices)
     for several in frequent_together(wanted.analysis):
         if not _from_one([choices[place] for place in several]):
@@ -175,12 +175,12 @@ def _in_a_row(wanted: MeasurementRequest, choices: tuple[Verdict, ...]) -> tuple
 
 
 def _all_of_one(found: ReuseDecision) -> ReuseDecision:
-    """Groups that were found in the data are those of one sheet, or are looked for anew."""
+    """Groups that were found in the data are those of one entry, or are looked for anew."""
     if _from_one([*found.slots, *found.choices]):
         return found
     return ReuseDecision(tuple(BUY for _ in found.slots), tuple(BUY for _ in found.choices))
 
 
 def _from_one(verdicts: Sequence[Verdict]) -> bool:
-    sheets = {one.match.sheet.release for one in verdicts if isinstance(one, UseCached)}
-    return len(sheets) == 1 and all(isinstance(one, UseCached) for one in verdicts)
+    entries = {one.match.entry.release for one in verdicts if isinstance(one, UseCached)}
+    return len(entries) == 1 and all(isinstance(one, UseCached) for one in verdicts)

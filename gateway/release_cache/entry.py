@@ -84,7 +84,7 @@ class CacheEntry:
 class Content:
     """The released values of an entry: one row of `keys` for each group.
 
-    `columns` has a column for each measurement of the sheet's slots, in order; `chosen` and `spans` one for each
+    `columns` has a column for each measurement of the entry's slots, in order; `chosen` and `spans` one for each
     choice. A column of spans is empty where its choice tells none.
     """
 
@@ -105,16 +105,16 @@ class Interned:
     def __init__(self) -> None:
         self._parts: dict[object, object] = {}
 
-    def sheet(self, sheet: CacheEntry) -> CacheEntry:
+    def entry(self, entry: CacheEntry) -> CacheEntry:
         """The same entry, made of parts that other entries share."""
         return replace(
-            sheet,
-            ground=self.ground(sheet.ground),
-            bounding=self.part(sheet.bounding),
-            slots=self.part(tuple(map(self.part, sheet.slots))),
-            choices=self.part(tuple(map(self.part, sheet.choices))),
-            asked_at=self.part(sheet.asked_at),
-            touched=self.part(sheet.touched),
+            entry,
+            ground=self.ground(entry.ground),
+            bounding=self.part(entry.bounding),
+            slots=self.part(tuple(map(self.part, entry.slots))),
+            choices=self.part(tuple(map(self.part, entry.choices))),
+            asked_at=self.part(entry.asked_at),
+            touched=self.part(entry.touched),
         )
 
     def ground(self, ground: ReleaseScope) -> ReleaseScope:

@@ -35,7 +35,7 @@ class EntryCharged:
     `copied` names the release whose draw it is, where that was bought by somebody else: see `releases.copies`.
     """
 
-    sheet: CacheEntry
+    entry: CacheEntry
     accounts: frozenset[str]
     copied: str | None = None
 
@@ -125,8 +125,8 @@ def kind_of(event: Event) -> CacheEventKind:
 def release_of(event: Event) -> str | None:
     """The release of an event."""
     match event:
-        case EntryCharged(sheet):
-            return sheet.release
+        case EntryCharged(entry):
+            return entry.release
         case DataRefreshed():
             return None
         case _:
@@ -140,8 +140,8 @@ def body_of(event: Event) -> str:
 
 def _said(event: Event) -> Mapping[str, object]:
     match event:
-        case EntryCharged(sheet, accounts, copied):
-            said = {"sheet": entry_json(sheet), "accounts": sorted(accounts)}
+        case EntryCharged(entry, accounts, copied):
+            said = {"sheet": entry_json(entry), "accounts": sorted(accounts)}
             return said if copied is None else {**said, "copied": copied}
         case ColumnsShared(_, slots, choices, accounts):
             return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
@@ -172,7 +172,7 @@ def read_event(kind: str, release: str | None, body: str) -> Event | UnreadableE
 
 
 def _tables(body: str) -> frozenset[str] | None:
-    """The tables of a sheet whose other parts cannot be read."""
+    """The tables of an entry whose other parts cannot be read."""
     try:
         tables = json.loads(body)["sheet"]["ground"]["tables"]
     except (LookupError, TypeError, ValueError):

@@ -256,7 +256,7 @@ class Constants:
             return digest(repr((step.sql, step.fields, sorted(self._names.items()))))
         if isinstance(step, Fetch) and is_system_table(step.table):
             return self._only(step.name)
-        # what a public table holds is as old as everything that is taken from sheets may be
+        # what a public table holds is as old as everything that is taken from entries may be
         return digest(repr(step))
 
     def _only(self, name: str) -> str:

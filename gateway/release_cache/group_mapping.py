@@ -111,7 +111,7 @@ def _found(there: ReleaseScope, wanted: ReleaseScope) -> GroupMapping | None:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """An axis that keys of the sheet cut: its pieces, and where the groups of each begin in a column."""
+    """An axis that keys of the entry cut: its pieces, and where the groups of each begin in a column."""
 
     pieces: AxisPartition
     begins: Numbers
@@ -219,7 +219,7 @@ class _Mapping:
         return total
 
     def _elsewhere(self, region: Region, lines: Mapping[str, _Line]) -> Numbers | None:
-        """Keys over axes that the sheet does not cut: the region has to be in one value of each."""
+        """Keys over axes that the entry does not cut: the region has to be in one value of each."""
         start = 0
         for key, stride in zip(self._wanted.keys, self._strides, strict=True):
             pieces = key_partition(key)

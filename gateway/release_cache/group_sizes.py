@@ -65,12 +65,12 @@ def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Countin
             return None
 
 
-def stored_sizes(release: str, errand: PlannedMeasurement, content: Content) -> ContentStored:
+def stored_sizes(release: str, measurement: PlannedMeasurement, content: Content) -> ContentStored:
     """The event that the content is stored, with the number of units in each group as far as a slot shows it.
 
     Without it where nothing was counted, the groups are too many or were found in the data, or all that there is is noise.
     """
-    unknown, purchase = ContentStored(release, None), errand.purchase
+    unknown, purchase = ContentStored(release, None), measurement.purchase
     if purchase is None or not isinstance(purchase.analysis.groups, EnumeratedGroups):
         return unknown
     if len(content.keys) > MOST_COUNTED:

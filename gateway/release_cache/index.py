@@ -1,6 +1,7 @@
 """The indexes of cache entries by what they are about, newest first: of all entries, and of each trust group.
 
-The entries of a group are those of this epoch that its members bought or received in full. Views are handed out while other threads add entries: a view keeps the entries that existed when it was made.
+The entries of a group are those of this epoch that its members bought or received in full. Views are handed out while other
+threads add entries: a view keeps the entries that existed when it was made.
 
 INVARIANT: the entries of a group follow from what its members did. Entries of others take no place in its index, so a
 cache hit does not depend on how much others asked.
@@ -18,15 +19,15 @@ from gateway.regions.scope import ReleaseScope
 from gateway.release_cache.entry import CacheEntry
 
 MOST_CUT: Final = 1_000
-"""So many sheets with groups are looked at for others that they have or make up: a count, never a clock."""
+"""So many entries with groups are looked at for others that they have or make up: a count, never a clock."""
 _About: TypeAlias = tuple[Region, tuple[str, ...]]
 
 
 class Newest(Sequence[CacheEntry]):
     """A part of a list that only grows at its end, read backwards."""
 
-    def __init__(self, sheets: list[CacheEntry], start: int, stop: int) -> None:
-        self._sheets = sheets
+    def __init__(self, entries: list[CacheEntry], start: int, stop: int) -> None:
+        self._entries = entries
         self._start = start
         self._stop = stop
 
@@ -39,34 +40,34 @@ class Newest(Sequence[CacheEntry]):
     def __getitem__(self, place: slice) -> Sequence[CacheEntry]: ...
     def __getitem__(self, place: int | slice) -> CacheEntry | Sequence[CacheEntry]:
         if isinstance(place, slice):
-            return [self._sheets[self._stop - 1 - at] for at in range(len(self))[place]]
-        return self._sheets[self._stop - 1 - range(len(self))[place]]
+            return [self._entries[self._stop - 1 - at] for at in range(len(self))[place]]
+        return self._entries[self._stop - 1 - range(len(self))[place]]
 
     def __iter__(self) -> Iterator[CacheEntry]:
         for place in range(self._stop - 1, self._start - 1, -1):
-            yield self._sheets[place]
+            yield self._entries[place]
 
 
 @dataclass(slots=True)
 class _Row:
-    """The sheets of one shape in their order: all; by what they are about; and those that are cut into listed groups."""
+    """The entries of one shape in their order: all; by what they are about; and those that are cut into listed groups."""
 
     every: list[CacheEntry] = field(default_factory=list)
     about: dict[_About, list[CacheEntry]] = field(default_factory=dict)
     cut: list[CacheEntry] = field(default_factory=list)
 
-    def put(self, sheet: CacheEntry) -> None:
-        self.every = _with(self.every, sheet)
-        about = _about(sheet.ground)
-        self.about[about] = _with(self.about.get(about, []), sheet)
-        if sheet.listed and sheet.ground.keys:
-            self.cut = _with(self.cut, sheet)
+    def put(self, entry: CacheEntry) -> None:
+        self.every = _with(self.every, entry)
+        about = _about(entry.ground)
+        self.about[about] = _with(self.about.get(about, []), entry)
+        if entry.listed and entry.ground.keys:
+            self.cut = _with(self.cut, entry)
 
-    def take(self, sheet: CacheEntry) -> None:
-        about = _about(sheet.ground)
-        self.every = _without(self.every, sheet)
-        self.about[about] = _without(self.about.get(about, []), sheet)
-        self.cut = _without(self.cut, sheet)
+    def take(self, entry: CacheEntry) -> None:
+        about = _about(entry.ground)
+        self.every = _without(self.every, entry)
+        self.about[about] = _without(self.about.get(about, []), entry)
+        self.cut = _without(self.cut, entry)
 
 
 class EntryIndex:
@@ -75,15 +76,15 @@ class EntryIndex:
     def __init__(self) -> None:
         self._by_shape: dict[str, _Row] = {}
 
-    def put(self, sheet: CacheEntry) -> None:
+    def put(self, entry: CacheEntry) -> None:
         """Insert an entry by its age. Clocks of gateways differ, so a new entry may belong before an older one."""
-        self._by_shape.setdefault(sheet.ground.shape, _Row()).put(sheet)
+        self._by_shape.setdefault(entry.ground.shape, _Row()).put(entry)
 
-    def take(self, sheet: CacheEntry) -> None:
+    def take(self, entry: CacheEntry) -> None:
         """Remove an entry that has no content and never will."""
-        row = self._by_shape.get(sheet.ground.shape)
+        row = self._by_shape.get(entry.ground.shape)
         if row is not None:
-            row.take(sheet)
+            row.take(entry)
 
     def clear(self) -> None:
         self._by_shape = {}
@@ -91,7 +92,7 @@ class EntryIndex:
     def of(
         self, shape: str, since: datetime, without: Collection[str] = ()
     ) -> Sequence[CacheEntry]:
-        """The sheets of this shape that are not older than `since`, newest first."""
+        """The entries of this shape that are not older than `since`, newest first."""
         row = self._by_shape.get(shape)
         if row is None:
             return ()
@@ -112,7 +113,7 @@ class EntryIndex:
     ) -> Sequence[CacheEntry]:
         """Of these the ones that may answer a question: those about the very same, and the newest of those with groups.
 
-        What stands for one question alone answers no other, and most sheets of a busy dataset do.
+        What stands for one question alone answers no other, and most entries of a busy dataset do.
         """
         row = self._by_shape.get(ground.shape)
         if row is None:
@@ -131,27 +132,27 @@ def _about(ground: ReleaseScope) -> _About:
     return ground.region, tuple(one.text for one in ground.keys)
 
 
-def _with(there: list[CacheEntry], sheet: CacheEntry) -> list[CacheEntry]:
+def _with(there: list[CacheEntry], entry: CacheEntry) -> list[CacheEntry]:
     """In its place; views of the list see nothing of it, so only its end may change."""
-    if there and sheet.at < there[-1].at:
+    if there and entry.at < there[-1].at:
         there = list(there)
-        insort(there, sheet, key=_age)
+        insort(there, entry, key=_age)
     else:
-        there.append(sheet)
+        there.append(entry)
     return there
 
 
-def _without(there: list[CacheEntry], sheet: CacheEntry) -> list[CacheEntry]:
-    return [one for one in there if one.release != sheet.release]
+def _without(there: list[CacheEntry], entry: CacheEntry) -> list[CacheEntry]:
+    return [one for one in there if one.release != entry.release]
 
 
-def _age(sheet: CacheEntry) -> datetime:
-    return sheet.at
+def _age(entry: CacheEntry) -> datetime:
+    return entry.at
 
 
 @dataclass(slots=True)
 class _Read:
-    shelf: EntryIndex = field(default_factory=EntryIndex)
+    index: EntryIndex = field(default_factory=EntryIndex)
     upto: int = 0
     there: set[str] = field(default_factory=set)
 
@@ -161,38 +162,38 @@ class GroupIndex:
 
     def __init__(self, gives_all: Callable[[frozenset[str], CacheEntry], bool]) -> None:
         self._gives_all = gives_all
-        self._sheets: dict[str, CacheEntry] = {}
+        self._entries: dict[str, CacheEntry] = {}
         self._moves: list[tuple[str, str]] = []
         self._groups: dict[frozenset[str], _Read] = {}
 
-    def bought(self, sheet: CacheEntry, subject: str) -> None:
-        self._sheets[sheet.release] = sheet
-        self._moves.append((subject, sheet.release))
+    def bought(self, entry: CacheEntry, subject: str) -> None:
+        self._entries[entry.release] = entry
+        self._moves.append((subject, entry.release))
 
     def told(self, release: str, subject: str) -> None:
         """The subject received a part of the release; now the group may have all of it."""
-        if release in self._sheets:
+        if release in self._entries:
             self._moves.append((subject, release))
 
-    def lost(self, sheet: CacheEntry) -> None:
+    def lost(self, entry: CacheEntry) -> None:
         """The release has no content and never will."""
-        if self._sheets.pop(sheet.release, None) is not None:
+        if self._entries.pop(entry.release, None) is not None:
             for group in self._groups.values():
-                group.shelf.take(sheet)
+                group.index.take(entry)
 
     def clear(self) -> None:
         """Another epoch begins."""
-        self._sheets, self._moves, self._groups = {}, [], {}
+        self._entries, self._moves, self._groups = {}, [], {}
 
     def of(self, members: frozenset[str]) -> EntryIndex:
         """The entries of the group, up to the last event."""
         group = self._groups.setdefault(members, _Read())
         for subject, release in self._moves[group.upto :]:
-            sheet = self._sheets.get(release)
-            if subject not in members or sheet is None or release in group.there:
+            entry = self._entries.get(release)
+            if subject not in members or entry is None or release in group.there:
                 continue
-            if self._gives_all(members, sheet):
+            if self._gives_all(members, entry):
                 group.there.add(release)
-                group.shelf.put(sheet)
+                group.index.put(entry)
         group.upto = len(self._moves)
-        return group.shelf
+        return group.index

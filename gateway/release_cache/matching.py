@@ -36,7 +36,7 @@ from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Frequent
 
 MOST_TRIED: Final = 64
-"""So many sheets that are not about the very same are looked at closely, the newest first: a count, never a clock."""
+"""So many entries that are not about the very same are looked at closely, the newest first: a count, never a clock."""
 _ORDER: Final = (CacheUse.SAME, CacheUse.FILTER, CacheUse.ROLLUP)
 
 
@@ -57,13 +57,13 @@ class MeasurementRequest:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Match:
-    """A slot or a choice of a sheet, at `place`, and how it answers. `places` of None: its groups are given as they are.
+    """A slot or a choice of an entry, at `place`, and how it answers. `places` of None: its groups are given as they are.
 
     `noises` are those of the answer, of the group that has most; a choice has none. `variance` is the noise's where one
     unit moves the answer by 1; of a choice the square of its scale.
     """
 
-    sheet: CacheEntry
+    entry: CacheEntry
     place: int
     how: CacheUse
     places: GroupMapping | None
@@ -101,21 +101,21 @@ def measurement_request(
     )
 
 
-def matches(wanted: MeasurementRequest, sheets: Iterable[CacheEntry]) -> Matches:
+def matches(wanted: MeasurementRequest, entries: Iterable[CacheEntry]) -> Matches:
     """What answers: the same before a filter before a roll-up, then what has less noise, then what is newer.
 
-    `sheets` are those of the ground's shape that are not too old, the newest first.
+    `entries` are those of the ground's shape that are not too old, the newest first.
     """
     finding = _Finding(wanted)
     others = []
-    for sheet in sheets:
-        if sheet.ground.shape != wanted.ground.shape or sheet.bounding != wanted.bounding:
+    for entry in entries:
+        if entry.ground.shape != wanted.ground.shape or entry.bounding != wanted.bounding:
             continue
-        if finding.may_help(sheet) and not finding.try_same(sheet) and finding.may_cut(sheet):
-            others.append(sheet)
+        if finding.may_help(entry) and not finding.try_same(entry) and finding.may_cut(entry):
+            others.append(entry)
     helpful = (one for one in others if may_have(one.ground, wanted.ground))
-    for sheet in islice(helpful, MOST_TRIED):
-        finding.try_others(sheet)
+    for entry in islice(helpful, MOST_TRIED):
+        finding.try_others(entry)
     return finding.found()
 
 
@@ -129,7 +129,7 @@ def frequent_together(analysis: Analysis) -> tuple[tuple[int, ...], ...]:
 
 
 class _Finding:
-    """Collects matches sheet by sheet."""
+    """Collects matches entry by entry."""
 
     def __init__(self, wanted: MeasurementRequest) -> None:
         self._wanted = wanted
@@ -141,54 +141,54 @@ class _Finding:
     def found(self) -> Matches:
         return Matches(tuple(map(_ranked, self._slots)), tuple(map(_ranked, self._choices)))
 
-    def try_same(self, sheet: CacheEntry) -> bool:
-        """Whether the sheet is about the very same groups: what it has of the question is noted then."""
-        if sheet.listed != self._wanted.listed or not has_same_groups(
-            sheet.ground, self._wanted.ground
+    def try_same(self, entry: CacheEntry) -> bool:
+        """Whether the entry is about the very same groups: what it has of the question is noted then."""
+        if entry.listed != self._wanted.listed or not has_same_groups(
+            entry.ground, self._wanted.ground
         ):
             return False
-        if self._wanted.listed or self._asked <= _digests(sheet):
-            self._note(sheet, CacheUse.SAME, None)
+        if self._wanted.listed or self._asked <= _digests(entry):
+            self._note(entry, CacheUse.SAME, None)
         return True
 
-    def may_help(self, sheet: CacheEntry) -> bool:
+    def may_help(self, entry: CacheEntry) -> bool:
         """Whether anything of the question is measured there."""
         asked = self._asked
-        return any(one.digest in asked for one in sheet.slots) or any(
-            one.digest in asked for one in sheet.choices
+        return any(one.digest in asked for one in entry.slots) or any(
+            one.digest in asked for one in entry.choices
         )
 
-    def may_cut(self, sheet: CacheEntry) -> bool:
-        """Whether groups of the sheet mean the same to other questions."""
-        return all(one.plain and one.listed for one in (self._wanted, sheet))
+    def may_cut(self, entry: CacheEntry) -> bool:
+        """Whether groups of the entry mean the same to other questions."""
+        return all(one.plain and one.listed for one in (self._wanted, entry))
 
-    def try_others(self, sheet: CacheEntry) -> None:
-        places = map_groups(sheet.ground, self._wanted.ground)
+    def try_others(self, entry: CacheEntry) -> None:
+        places = map_groups(entry.ground, self._wanted.ground)
         if places is None or not places.together:
             return
         if places.together > 1:
-            if sheet.additive:
-                self._note(sheet, CacheUse.ROLLUP, places)
+            if entry.additive:
+                self._note(entry, CacheUse.ROLLUP, places)
             return
-        whole = len(places.taken) == _groups(sheet.ground) and places.one_by_one
-        self._note(sheet, CacheUse.SAME if whole else CacheUse.FILTER, places)
+        whole = len(places.taken) == _groups(entry.ground) and places.one_by_one
+        self._note(entry, CacheUse.SAME if whole else CacheUse.FILTER, places)
 
-    def _note(self, sheet: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
-        there = {one.digest: place for place, one in enumerate(sheet.slots)}
+    def _note(self, entry: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
+        there = {one.digest: place for place, one in enumerate(entry.slots)}
         together = 1 if places is None else places.together
         slots = zip(self._wanted.slots, self._wanted.analysis.slots, self._slots, strict=True)
         for digest, slot, found in slots:
             place = there.get(digest)
             if place is None or (together > 1 and not adds_up(slot)):
                 continue
-            noises = tuple(sum_noise(one, together) for one in sheet.slots[place].noises)
+            noises = tuple(sum_noise(one, together) for one in entry.slots[place].noises)
             variance = max(map(variance_of, noises)) / slot.most**2
-            found.append(Match(sheet, place, how, places, noises, variance))
+            found.append(Match(entry, place, how, places, noises, variance))
         if places is None or places.one_by_one:
-            self._note_choices(sheet, how, places)
+            self._note_choices(entry, how, places)
 
-    def _note_choices(self, sheet: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
-        there = {one.digest: place for place, one in enumerate(sheet.choices)}
+    def _note_choices(self, entry: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
+        there = {one.digest: place for place, one in enumerate(entry.choices)}
         digests = self._wanted.choices
         # the second of what is most frequent is nothing without the first
         apart = {
@@ -203,19 +203,19 @@ class _Finding:
             place = there.get(digest)
             if place is None or at in apart:
                 continue
-            variance = (sheet.choices[place].selection.scale / choice.spread) ** 2
-            self._choices[at].append(Match(sheet, place, how, places, (), variance))
+            variance = (entry.choices[place].selection.scale / choice.spread) ** 2
+            self._choices[at].append(Match(entry, place, how, places, (), variance))
 
 
 def _ranked(found: list[Match]) -> tuple[Match, ...]:
-    found.sort(key=lambda one: one.sheet.release)
-    found.sort(key=lambda one: one.sheet.at, reverse=True)
+    found.sort(key=lambda one: one.entry.release)
+    found.sort(key=lambda one: one.entry.at, reverse=True)
     found.sort(key=lambda one: (_ORDER.index(one.how), one.variance))
     return tuple(found)
 
 
-def _digests(sheet: CacheEntry) -> frozenset[str]:
-    return frozenset([*(one.digest for one in sheet.slots), *(one.digest for one in sheet.choices)])
+def _digests(entry: CacheEntry) -> frozenset[str]:
+    return frozenset([*(one.digest for one in entry.slots), *(one.digest for one in entry.choices)])
 
 
 def has_same_groups(there: ReleaseScope, wanted: ReleaseScope) -> bool:

@@ -36,23 +36,23 @@ def plan_noise(
     whole = plan.bought
     cost = context.cost * whole
     bought = purchases(serving, statement, plan.shares, cost)
-    errands = []
+    measurements = []
     for part, purchase in zip(plan.parts, bought, strict=True):
         costs = part.shares.part(cost / whole) if whole else part.shares
         made = _Making(part, purchase, costs)
-        sheet = None
+        entry = None
         if purchase is not None:
             delta = delta_of_each(serving, statement) if _is_hidden(part) else Fraction(0)
-            sheet = made.sheet(context, touched, delta)
-        errands.append(
+            entry = made.entry(context, touched, delta)
+        measurements.append(
             PlannedMeasurement(
-                part.name, made.whole, purchase, costs, part.slots, part.choices, sheet
+                part.name, made.whole, purchase, costs, part.slots, part.choices, entry
             )
         )
-    waiting = iter(errands)
+    waiting = iter(measurements)
     return tuple(
         PlannedRelease(priced, tuple(next(waiting) for _ in priced.parts))
-        for priced in by_release(statement, [one.whole for one in errands])
+        for priced in by_release(statement, [one.whole for one in measurements])
     )
 
 
@@ -84,7 +84,7 @@ class _Making:
         noises = tuple(noise for slot in self._slots for noise in slot)
         return ReleaseNoise(self._part.analysis, noises, shown_from, tuple(self._choices))
 
-    def sheet(
+    def entry(
         self, context: ReuseContext, touched: tuple[str, ...] | None, delta: Fraction
     ) -> CacheEntry:
         """What is written down of the purchase."""
@@ -130,7 +130,7 @@ class _Making:
         What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
         """
         before = {
-            match.sheet.touched
+            match.entry.touched
             for match, cost in zip(self._part.slots, self._costs.slots, strict=True)
             if match is not None and cost is not None
         }
@@ -151,9 +151,9 @@ def _together(width: int, match: Match | None, bought: Iterator[AnyNoise]) -> tu
 
 def _chosen(choice: Choice, match: Match) -> PricedChoice:
     """A choice that was bought before, as it is."""
-    return PricedChoice(choice, match.sheet.choices[match.place].selection)
+    return PricedChoice(choice, match.entry.choices[match.place].selection)
 
 
 def _before(match: Match | None) -> Fraction:
     """What was given for a slot that is topped up."""
-    return Fraction(0) if match is None else match.sheet.slots[match.place].cost
+    return Fraction(0) if match is None else match.entry.slots[match.place].cost

@@ -43,7 +43,7 @@ class ReuseContext:
     only what these were given is taken; None: what anybody was.
     """
 
-    book: ReleaseCache
+    cache: ReleaseCache
     dataset: Dataset
     subject: str
     currency: Currency
@@ -60,12 +60,12 @@ class ReuseContext:
     own: bool = False
     members: frozenset[str] | None = None
 
-    def may_take(self, sheet: CacheEntry) -> bool:
+    def may_take(self, entry: CacheEntry) -> bool:
         """True if the subject has the entry already, or if it costs no more than the query offers."""
-        if not self.own and sheet.cost <= self.cost:
+        if not self.own and entry.cost <= self.cost:
             return True
-        slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
-        return self.book.knows(frozenset({self.subject}), sheet.release, slots, choices)
+        slots, choices = range(len(entry.slots)), range(len(entry.choices))
+        return self.cache.knows(frozenset({self.subject}), entry.release, slots, choices)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class PlannedPart:
             if share is not None:
                 yield self.name, next(bought), CacheUse.SAME.value
             elif match is not None:
-                yield match.sheet.release, match.place, match.how.value
+                yield match.entry.release, match.place, match.how.value
 
 
 @dataclass(frozen=True)
@@ -275,19 +275,19 @@ class _Planning:
         self, name: str, wanted: MeasurementRequest, asides: tuple[ReleaseScope, ...]
     ) -> PlannedPart:
         around = self.around
-        sheets: Sequence[CacheEntry] = ()
+        entries: Sequence[CacheEntry] = ()
         if not around.fresh:
-            sheets = around.book.helpful(
+            entries = around.cache.helpful(
                 wanted.ground,
                 since=around.since,
                 awaited_since=around.awaited_since,
                 members=around.members,
             )
-        times = [one.at for one in sheets]
+        times = [one.at for one in entries]
         if times:
             self.oldest = min(times if self.oldest is None else [*times, self.oldest])
-        affordable = [one for one in sheets if around.may_take(one)]
-        awaited = [one for one in affordable if around.book.pending(one.release)]
+        affordable = [one for one in entries if around.may_take(one)]
+        awaited = [one for one in affordable if around.cache.pending(one.release)]
         there = [one for one in affordable if one not in awaited] if awaited else affordable
         part = self._decided(name, wanted, asides, there)
         if awaited and part.shares.cost:
@@ -301,10 +301,10 @@ class _Planning:
         name: str,
         wanted: MeasurementRequest,
         asides: tuple[ReleaseScope, ...],
-        sheets: Sequence[CacheEntry],
+        entries: Sequence[CacheEntry],
     ) -> PlannedPart:
         asked = OfferedPrice(self.share * self.around.cost, self.around.default)
-        found = decide_reuse(wanted, sheets, asked)
+        found = decide_reuse(wanted, entries, asked)
         slots = [self._way(one) for one in found.slots]
         choices = [self._way(one) for one in found.choices]
         return PlannedPart(

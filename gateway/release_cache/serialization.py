@@ -37,25 +37,25 @@ class InvalidEntry(ValueError):
     """A text that is no entry of this version."""
 
 
-def entry_json(sheet: CacheEntry) -> Json:
+def entry_json(entry: CacheEntry) -> Json:
     """The JSON that `entry_of_json` reads."""
     return {
         "v": _VERSION,
-        "release": sheet.release,
-        "query": sheet.query_id,
-        "at": sheet.at.astimezone(UTC).isoformat(),
-        "epoch": sheet.epoch,
-        "ground": scope_json(sheet.ground),
-        "bounding": sheet.bounding,
-        "additive": sheet.additive,
-        "plain": sheet.plain,
-        "listed": sheet.listed,
-        "slots": [_slot_json(one) for one in sheet.slots],
-        "choices": [_choice_json(one) for one in sheet.choices],
-        "asked_at": sheet.asked_at.ratio,
-        "delta": ratio_text(sheet.delta),
-        "touched": None if sheet.touched is None else list(sheet.touched),
-        "asides": [scope_json(one) for one in sheet.asides],
+        "release": entry.release,
+        "query": entry.query_id,
+        "at": entry.at.astimezone(UTC).isoformat(),
+        "epoch": entry.epoch,
+        "ground": scope_json(entry.ground),
+        "bounding": entry.bounding,
+        "additive": entry.additive,
+        "plain": entry.plain,
+        "listed": entry.listed,
+        "slots": [_slot_json(one) for one in entry.slots],
+        "choices": [_choice_json(one) for one in entry.choices],
+        "asked_at": entry.asked_at.ratio,
+        "delta": ratio_text(entry.delta),
+        "touched": None if entry.touched is None else list(entry.touched),
+        "asides": [scope_json(one) for one in entry.asides],
     }
 
 
@@ -115,7 +115,7 @@ def _unpacked(text: str) -> Json:
             raise InvalidEntry("a content that does not end where it should")
         said: Json = json.loads(written)
     except (NoBase64, zlib.error, ValueError) as unfit:
-        raise InvalidEntry("no content of a sheet") from unfit
+        raise InvalidEntry("no content of an entry") from unfit
     return said
 
 
@@ -157,9 +157,9 @@ def _choice(said: Json) -> CachedChoice:
 
 def _object(said: Json, names: frozenset[str]) -> dict[str, Json]:
     if not isinstance(said, dict) or said.keys() != names:
-        raise InvalidEntry("something else than is kept of a sheet")
+        raise InvalidEntry("something else than is kept of an entry")
     if "v" in names and said["v"] != _VERSION:
-        raise InvalidEntry("a sheet of another version")
+        raise InvalidEntry("an entry of another version")
     return said
 
 

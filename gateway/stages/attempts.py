@@ -31,9 +31,9 @@ class Attempts:
     """The attempts at one query."""
 
     def __init__(
-        self, book: ReleaseCache, source: SourceAccess, pace: Pace, cancelled: threading.Event
+        self, cache: ReleaseCache, source: SourceAccess, pace: Pace, cancelled: threading.Event
     ) -> None:
-        self._book = book
+        self._cache = cache
         self._source = source
         self._pace = pace
         self._cancelled = cancelled
@@ -63,7 +63,7 @@ class Attempts:
         if alone:
             self._source.let_go()
         try:
-            with self._book.turn if alone else nullcontext():
+            with self._cache.turn if alone else nullcontext():
                 yield
         except Moved:
             self._moved += 1

@@ -80,7 +80,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     query: AnalyzedQuery,
     quote: Quote,
     record: QueryRecord,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     journal: Journal,
     now: datetime,
 ) -> Bill:
@@ -91,7 +91,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     plan = quote.plan
     if plan is None:
         return Bill(quote)
-    contents = _load_contents(book, quote.taken)
+    contents = _load_contents(cache, quote.taken)
     dataset, asked = query.policy.name, record.asked
 
     def note(draft: Draft) -> bool:
@@ -123,9 +123,9 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
             plan.parts.shares,
             owed=plan.debts.owed,
             touched=quote.touched,
-            held=draws_of_others(quote.releases, book),
+            held=draws_of_others(quote.releases, cache),
         )
-        copied = tuple(one.sheet.release for one in copies_of(quote.releases))
+        copied = tuple(one.entry.release for one in copies_of(quote.releases))
         receipt = charge_query(journal, record, request, now, note_charge, copied=copied)
         if receipt.repeated:
             raise AlreadyCharged(receipt)
@@ -202,11 +202,11 @@ def _bill(
     )
 
 
-def _load_contents(book: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping[str, Content]:
+def _load_contents(cache: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping[str, Content]:
     """The cached integers that are taken; they are read before anything is charged for them."""
     found = {}
     for entry in entries:
-        content = book.content(entry.release)
+        content = cache.content(entry.release)
         if content is None:
             raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")
         found[entry.release] = content

@@ -108,7 +108,7 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
     query: AnalyzedQuery,
     bill: Bill,
     source: SourceAccess,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     *,
     record: QueryRecord,
     system_rows: SystemRows,
@@ -132,10 +132,10 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
                     place, quoted = next(waiting)
                     if stages:
                         # before its statement reaches the source; the charge is durable, and stays
-                        audit_release(query, bill.quote, place, stages, book)
+                        audit_release(query, bill.quote, place, stages, cache)
                     tables = [
                         _measure(one, bill, source, stages, record, entropy)
-                        for one in quoted.errands
+                        for one in quoted.measurements
                     ]
                     release = noisy[step.name] = roll_up(quoted.priced, tables)
                     small[step.name] = release.small
@@ -170,12 +170,12 @@ def _measure(  # noqa: PLR0917 - a part, and what it is made from
     """The noisy table of one part: measured now, taken from the cache, or both put together."""
     drawn = None
     if part.purchase is not None and part.copied is not None:
-        drawn = part.copied.drawn(bill.contents[part.copied.sheet.release], part.purchase)
+        drawn = part.copied.drawn(bill.contents[part.copied.entry.release], part.purchase)
     elif part.purchase is not None:
         drawn = _ask(source, part.purchase, stages, entropy)
     table, content = assemble_table(part, drawn, bill.contents)
-    if part.sheet is not None and content is not None:
-        record.keep(content, stored_sizes(part.sheet.release, part, content))
+    if part.entry is not None and content is not None:
+        record.keep(content, stored_sizes(part.entry.release, part, content))
     return table
 
 

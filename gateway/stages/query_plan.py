@@ -64,7 +64,7 @@ class Quote:
     @cached_property
     def purchases(self) -> tuple[ReleaseNoise, ...]:
         """What the source is asked for."""
-        parts = (one for each in self.releases for one in each.errands)
+        parts = (one for each in self.releases for one in each.measurements)
         return tuple(one.purchase for one in parts if one.purchase is not None)
 
     @cached_property
@@ -80,8 +80,8 @@ class Quote:
     @cached_property
     def measured(self) -> tuple[str, ...]:
         """The names of the releases that are new."""
-        parts = (one for each in self.releases for one in each.errands)
-        return tuple(one.sheet.release for one in parts if one.sheet is not None)
+        parts = (one for each in self.releases for one in each.measurements)
+        return tuple(one.entry.release for one in parts if one.entry is not None)
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
@@ -91,11 +91,11 @@ class Quote:
         accounts = frozenset(self.plan.path)
         new = [
             EntryCharged(
-                one.sheet, accounts, None if one.copied is None else one.copied.sheet.release
+                one.entry, accounts, None if one.copied is None else one.copied.entry.release
             )
             for each in self.releases
-            for one in each.errands
-            if one.sheet is not None
+            for one in each.measurements
+            if one.entry is not None
         ]
         return (*new, *self.plan.debts.told)
 
@@ -107,7 +107,7 @@ class Quote:
     @cached_property
     def taken(self) -> tuple[CacheEntry, ...]:
         """These entries, and those whose draws are handed on."""
-        return (*self.entries, *(one.sheet for one in copies_of(self.releases)))
+        return (*self.entries, *(one.entry for one in copies_of(self.releases)))
 
     @cached_property
     def since(self) -> datetime | None:

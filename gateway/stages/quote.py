@@ -68,7 +68,7 @@ def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     query: AnalyzedQuery,
     *,
     query_id: str,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     journal: Journal,
     proven: Mapping[str, TableProof],
     now: datetime,
@@ -78,15 +78,15 @@ def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     """The quote, or the refusal; `Awaited` if another query is measuring a part of this one."""
     if not query.statement.measures:
         return quote_nothing(query)
-    basis = _basis_of(query, book, journal, proven)
+    basis = _basis_of(query, cache, journal, proven)
     known = quotes.find(query, basis, now)
     if known is not None:
         return known
-    plan = plan_query(query, query_id, book, journal, basis, now, limit_s)
+    plan = plan_query(query, query_id, cache, journal, basis, now, limit_s)
     if plan.parts.awaited:
         raise Awaited
-    quote = audit_plan(query, plan, book, journal, proven)
-    quotes.keep(query, quote, basis, book, now)
+    quote = audit_plan(query, plan, cache, journal, proven)
+    quotes.keep(query, quote, basis, cache, now)
     return quote
 
 
@@ -94,7 +94,7 @@ def forecast_query(
     query: AnalyzedQuery,
     *,
     query_id: str,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     journal: Journal,
     now: datetime,
     limit_s: float,
@@ -102,15 +102,15 @@ def forecast_query(
     """The quote for an estimate: what is being measured now counts as missing."""
     if not query.statement.measures:
         return quote_nothing(query)
-    basis = _basis_of(query, book, journal, query.dataset.proofs.now())
-    plan = plan_query(query, query_id, book, journal, basis, now, limit_s)
-    return audit_plan(query, plan, book, journal, basis.proven)
+    basis = _basis_of(query, cache, journal, query.dataset.proofs.now())
+    plan = plan_query(query, query_id, cache, journal, basis, now, limit_s)
+    return audit_plan(query, plan, cache, journal, basis.proven)
 
 
 def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends on
     query: AnalyzedQuery,
     query_id: str,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     journal: Journal,
     basis: Basis,
     now: datetime,
@@ -123,7 +123,7 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
     _require_budget(query, journal, accounts, price)
     offer = cost_on_path(price, query.dataset.currency, [one.limits for one in accounts])
     context = ReuseContext(
-        book=book,
+        cache=cache,
         dataset=policy.dataset,
         subject=subject,
         currency=query.dataset.currency,
@@ -142,21 +142,21 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
     own, *above = path = tuple(one.name for one in accounts)
     owing = frozenset([own, *above[:-1]])
     parts = plan_reuse(statement, context)
-    debts = debts_of(parts, book, subject, owing)
+    debts = debts_of(parts, cache, subject, owing)
     if offer * parts.bought + debts.of(own) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
         context = replace(context, own=True, constants=Constants(query.cut, query_id))
         own_parts = plan_reuse(statement, context)
         oldest = min(filter(None, (parts.oldest, own_parts.oldest)), default=None)
         parts = replace(own_parts, oldest=oldest)
-        debts = debts_of(parts, book, subject, owing)
+        debts = debts_of(parts, cache, subject, owing)
     return QueryPlan(basis.seen, parts, context, debts, path)
 
 
 def audit_plan(
     query: AnalyzedQuery,
     plan: QueryPlan,
-    book: ReleaseCache,
+    cache: ReleaseCache,
     journal: Journal,
     proven: Mapping[str, TableProof],
 ) -> Quote:
@@ -173,18 +173,18 @@ def audit_plan(
     cells = confining_cells(scopes, policy.dataset, proven) if scopes else None
     releases = plan_noise(query.dataset, query.statement, parts, plan.context, cells)
     if plan.context.members is not None and not plan.context.fresh:
-        releases = mark_copies(releases, book, plan.context.members, plan.context.since)
+        releases = mark_copies(releases, cache, plan.context.members, plan.context.since)
     members = policy.auditing.trusted_with(subject)
-    errands = (one for each in releases for one in each.errands)
-    with book.still:
+    measurements = (one for each in releases for one in each.measurements)
+    with cache.still:
         news = [
-            NewQuery(scope, spread_of_part(errand.whole))
-            for part, errand in zip(parts.parts, errands, strict=True)
-            if reveals_new_values(part, book, members)
+            NewQuery(scope, spread_of_part(measurement.whole))
+            for part, measurement in zip(parts.parts, measurements, strict=True)
+            if reveals_new_values(part, cache, members)
             for scope in part.compared
         ]
         if news:
-            audit(news, book.history(members), policy.auditing)
+            audit(news, cache.history(members), policy.auditing)
     return Quote(releases, plan, cells, proven)
 
 
@@ -203,7 +203,7 @@ def audit_release(
     quote: Quote,
     place: int,
     constants: Mapping[str, StagedRows],
-    book: ReleaseCache,
+    cache: ReleaseCache,
 ) -> None:
     """Audit one release again when the constants that its conditions compare with are known.
 
@@ -213,24 +213,24 @@ def audit_release(
         return
     names = {step.name: step.name for step in query.cut.steps}
     first = sum(len(one.parts) for one in query.statement.releases[:place])
-    errands = quote.releases[place].errands
-    parts = quote.plan.parts.parts[first : first + len(errands)]
+    measurements = quote.releases[place].measurements
+    parts = quote.plan.parts.parts[first : first + len(measurements)]
     news = [
-        NewQuery(scope, spread_of_part(errand.whole))
-        for part, errand in zip(parts, errands, strict=True)
+        NewQuery(scope, spread_of_part(measurement.whole))
+        for part, measurement in zip(parts, measurements, strict=True)
         if part.shares.cost
         for scope in part.with_constants(names, constants)
     ]
     members = query.policy.auditing.trusted_with(query.subject.name)
-    with book.still:
+    with cache.still:
         if news:
-            audit(news, book.history(members), query.policy.auditing)
+            audit(news, cache.history(members), query.policy.auditing)
 
 
 def _basis_of(
-    query: AnalyzedQuery, book: ReleaseCache, journal: Journal, proven: Mapping[str, TableProof]
+    query: AnalyzedQuery, cache: ReleaseCache, journal: Journal, proven: Mapping[str, TableProof]
 ) -> Basis:
-    seen = book.refresh()
+    seen = cache.refresh()
     return Basis(seen, accounts_on_path(journal, query.dataset, query.subject.name), proven)
 
 

@@ -76,7 +76,7 @@ class QuoteCache:
         return kept.quote
 
     def keep(
-        self, query: AnalyzedQuery, quote: Quote, basis: Basis, book: ReleaseCache, now: datetime
+        self, query: AnalyzedQuery, quote: Quote, basis: Basis, cache: ReleaseCache, now: datetime
     ) -> None:
         """Keep the quote of a repeat; do nothing with another."""
         oldest = None if quote.plan is None else quote.plan.parts.oldest
@@ -84,8 +84,8 @@ class QuoteCache:
             return
         if query.statement.known or not all(isinstance(one, Release) for one in query.cut.steps):
             return
-        with book.still:
-            if book.position == basis.seen:
+        with cache.still:
+            if cache.position == basis.seen:
                 self._kept.put(_key(query), _Kept(query, basis, now, oldest, quote))
 
 

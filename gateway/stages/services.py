@@ -63,7 +63,7 @@ class Services:
     twin: Twin
     find_dataset: FindDataset
     system_rows: SystemRows
-    books: ReleaseCaches
+    caches: ReleaseCaches
     emit: Emit
     limit_s: float
     kept: StoredAnswers = field(default_factory=StoredAnswers)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from fix_gateway import House
 from fix_ledger import ALICE, BOB, NOON, Bank, limits
-from release_cache.log.sheets import DATASET, Desk, sheet
+from release_cache.log.entries import DATASET, Desk, entry
 
 from gateway.admin.instance import open_foundation
 from gateway.release_cache.event_log import load_content
@@ -28,12 +28,12 @@ def open_books(desk: Desk) -> None:
 
 
 def test_restored_state_gives_again_what_the_backup_knows(house: House) -> None:
-    """Events and noisy integers are the same to the last bit, and the book reads them."""
+    """Events and noisy integers are the same to the last bit, and the cache reads them."""
     with at_work(house) as desk:
         open_books(desk)
-        assert desk.buy(0, sheet(1))
-        desk.answer(sheet(1), 41)
-        assert desk.buy(2, sheet(2), "bob")
+        assert desk.buy(0, entry(1))
+        desk.answer(entry(1), 41)
+        assert desk.buy(2, entry(2), "bob")
     file = house.backup()
     events, contents = house.rows(EVENTS), house.rows(CONTENTS)
     assert len(events) == 3
@@ -41,35 +41,35 @@ def test_restored_state_gives_again_what_the_backup_knows(house: House) -> None:
     assert house.restore(file).refreshed == ()
     assert (house.rows(EVENTS), house.rows(CONTENTS)) == (events, contents)
     with at_work(house) as desk:
-        book = desk.book()
-        assert book.refresh().ordinal == 3
-        assert [one.query_id for one in book.sheets("patients", since=NOON)] == ["q-2", "q-1"]
-        content = book.content("q-1.r1.1")
+        cache = desk.cache()
+        assert cache.refresh().ordinal == 3
+        assert [one.query_id for one in cache.entries("patients", since=NOON)] == ["q-2", "q-1"]
+        content = cache.content("q-1.r1.1")
         assert content is not None
         assert content.columns == ((41,),)
-        assert desk.buy(3, sheet(3))
+        assert desk.buy(3, entry(3))
 
 
 def test_restored_state_forgets_what_was_asked_since_but_not_what_it_cost(house: House) -> None:
     """What came after the backup is neither given again nor known to the auditor; it stays charged."""
     with at_work(house) as desk:
         open_books(desk)
-        assert desk.buy(0, sheet(1))
-        desk.answer(sheet(1), 41)
+        assert desk.buy(0, entry(1))
+        desk.answer(entry(1), 41)
     file = house.backup()
     with at_work(house) as desk:
-        assert desk.buy(2, sheet(2))
-        desk.answer(sheet(2), 42)
+        assert desk.buy(2, entry(2))
+        desk.answer(entry(2), 42)
     spent = house.spent()
     house.lose()
     house.restore(file)
     assert house.spent() == spent
     with at_work(house) as desk:
-        book = desk.book()
-        assert book.refresh().ordinal == 2
+        cache = desk.cache()
+        assert cache.refresh().ordinal == 2
         assert load_content(desk.bank.engine, desk.bank.trail.seal, "q-2.r1.1") is None
-        assert [one.query_id for one in book.sheets("patients", since=NOON)] == ["q-1"]
-        assert desk.buy(2, sheet(3))
+        assert [one.query_id for one in cache.entries("patients", since=NOON)] == ["q-1"]
+        assert desk.buy(2, entry(3))
 
 
 def test_restored_state_gives_nothing_again_from_before_a_refresh_that_it_forgot(
@@ -79,9 +79,9 @@ def test_restored_state_gives_nothing_again_from_before_a_refresh_that_it_forgot
     with at_work(house) as desk:
         open_books(desk)
         desk.refresh()
-        assert desk.buy(1, sheet(1, epoch=1))
+        assert desk.buy(1, entry(1, epoch=1))
         labs = Desk(desk.bank, "labs")
-        assert labs.buy(0, sheet(2))
+        assert labs.buy(0, entry(2))
     file = house.backup()
     with at_work(house) as desk:
         desk.refresh()
@@ -89,13 +89,13 @@ def test_restored_state_gives_nothing_again_from_before_a_refresh_that_it_forgot
     house.lose()
     assert house.restore(file).refreshed == (DATASET,)
     with at_work(house) as desk:
-        book = desk.book()
-        assert book.refresh().epoch == 2
-        assert book.sheets("patients", since=NOON) == ()
+        cache = desk.cache()
+        assert cache.refresh().epoch == 2
+        assert cache.entries("patients", since=NOON) == ()
         labs = Desk(desk.bank, "labs")
-        other = labs.book()
+        other = labs.cache()
         assert other.refresh().epoch == 0
-        assert len(other.sheets("patients", since=NOON)) == 1
+        assert len(other.entries("patients", since=NOON)) == 1
     records = house.rows("SELECT dataset FROM trail_records WHERE kind = 'data_refreshed'")
     assert records == [(DATASET,), (DATASET,)]
     assert house.verdict().intact

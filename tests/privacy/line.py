@@ -162,14 +162,14 @@ class Prepared:
 
 def _all_bought(release: PricedRelease) -> PlannedRelease:
     """Nothing of it is there yet."""
-    errands = []
+    measurements = []
     for part in release.parts:
         slots, choices = len(part.analysis.slots), len(part.analysis.choices)
         costs = CostShares((Fraction(1),) * slots, (Fraction(1),) * choices)
-        errands.append(
+        measurements.append(
             PlannedMeasurement("r", part, part, costs, (None,) * slots, (None,) * choices, None)
         )
-    return PlannedRelease(release, tuple(errands))
+    return PlannedRelease(release, tuple(measurements))
 
 
 def prepared(

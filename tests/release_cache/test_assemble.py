@@ -1,4 +1,4 @@
-"""Columns of a question from the columns of a sheet."""
+"""Columns of a question from the columns of an entry."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +22,7 @@ _MEDIANS = replace(
 
 
 def _matches(wanted: Question, past: Question = _PAST) -> list[Match]:
-    slots, choices = matched(wanted.wanted, [past.sheet("q.r1.1")])
+    slots, choices = matched(wanted.wanted, [past.entry("q.r1.1")])
     found = [one for one in (*slots, *choices) if one is not None]
     assert len(found) == len(slots) + len(choices)
     return found
@@ -82,8 +82,8 @@ def test_what_was_chosen_is_picked_with_its_spans() -> None:
     assert gather_choice(content, whole, 4).values == (5, 6, 7, 8)
 
 
-def test_a_content_of_another_sheet_is_refused() -> None:
-    """Fewer groups, fewer columns, or columns that end early are no content of the sheet."""
+def test_a_content_of_another_entry_is_refused() -> None:
+    """Fewer groups, fewer columns, or columns that end early are no content of the entry."""
     match = _matches(_PAST)[1]
     for content in (
         Content(_KEYS[:3], tuple(one[:3] for one in _CONTENT.columns)),

@@ -42,7 +42,7 @@ def _noise(question: Question, slot: Slot, share: Fraction) -> Mechanism:
 def _bought(
     question: Question, share: Fraction, price: str = "0.1", name: str = "q.r1.1"
 ) -> CacheEntry:
-    """The sheet of a question that gave so much for each slot and choice."""
+    """The entry of a question that gave so much for each slot and choice."""
     wanted = question.wanted
     buy = pure_choice if question.pairs else zcdp_choice
     slots = tuple(
@@ -56,14 +56,14 @@ def _bought(
         for digest, one in zip(wanted.choices, question.analysis.choices, strict=True)
     )
     return replace(
-        question.sheet(name), slots=slots, choices=choices, asked_at=Epsilon.parse(price)
+        question.entry(name), slots=slots, choices=choices, asked_at=Epsilon.parse(price)
     )
 
 
 def _decided(
-    question: Question, sheet: CacheEntry, share: Fraction, default: Epsilon | None = None
+    question: Question, entry: CacheEntry, share: Fraction, default: Epsilon | None = None
 ) -> ReuseDecision:
-    return decide_reuse(question.wanted, [sheet], OfferedPrice(share, default))
+    return decide_reuse(question.wanted, [entry], OfferedPrice(share, default))
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -78,7 +78,7 @@ def test_the_same_at_the_same_price_is_used(measures: tuple[str, ...], *, pairs:
 
 
 def test_nothing_is_used_where_nothing_is() -> None:
-    """Without sheets everything is bought."""
+    """Without entries everything is bought."""
     found = decide_reuse(_BY_REGION.wanted, [], OfferedPrice(Fraction(1, 10), None))
     assert (found.slots, found.choices, found.how) == ((BUY,), (), None)
 
@@ -103,21 +103,21 @@ def test_a_top_up_comes_to_what_a_new_measurement_would_be(seed: int, *, pairs: 
     question = replace(_BY_REGION, measures=("sum(v.cost)", "count(distinct v.kind)"), pairs=pairs)
     old = Fraction(chance.randint(1, 10**6), chance.randint(10**6, 10**8))
     new = old * Fraction(chance.randint(1001, 5000), 1000)
-    sheet = _bought(question, old)
+    entry = _bought(question, old)
     slots = []
-    for at, found in enumerate(_decided(question, sheet, new).slots):
+    for at, found in enumerate(_decided(question, entry, new).slots):
         assert isinstance(found, TopUp)
         assert 0 < found.cost < new
         slot = question.analysis.slots[at]
         more, fresh = _noise(question, slot, found.cost), _noise(question, slot, new)
-        there = [variance_of(one) for one in sheet.slots[at].noises]
+        there = [variance_of(one) for one in entry.slots[at].noises]
         if pairs:
             assert all(1 / (1 / one + 1 / variance_of(more)) <= variance_of(fresh) for one in there)
         noises: tuple[AnyNoise, ...] = tuple(
-            combine_draws((), one, (), more)[1] for one in sheet.slots[at].noises
+            combine_draws((), one, (), more)[1] for one in entry.slots[at].noises
         )
-        slots.append(replace(sheet.slots[at], noises=noises, cost=old + found.cost))
-    topped_up = replace(sheet, slots=tuple(slots))
+        slots.append(replace(entry.slots[at], noises=noises, cost=old + found.cost))
+    topped_up = replace(entry, slots=tuple(slots))
     again = _decided(question, topped_up, new).slots
     assert all(isinstance(one, UseCached) for one in again)
     further = _decided(question, topped_up, 2 * new).slots
@@ -132,13 +132,13 @@ def test_a_top_up_that_would_not_be_cheaper_is_no_top_up() -> None:
 
 def test_what_is_cut_out_or_added_up_is_never_topped_up() -> None:
     """A filter or a roll-up that is too noisy for what was asked is bought."""
-    sheet = _bought(_BY_REGION, Fraction(1, 10))
+    entry = _bought(_BY_REGION, Fraction(1, 10))
     north = replace(_BY_REGION, keys=(), wheres=(one_of("region", "north"),))
-    assert isinstance(_decided(north, sheet, Fraction(1, 10)).slots[0], UseCached)
-    assert _decided(north, sheet, Fraction(1, 9)).slots == (BUY,)
+    assert isinstance(_decided(north, entry, Fraction(1, 10)).slots[0], UseCached)
+    assert _decided(north, entry, Fraction(1, 9)).slots == (BUY,)
     total = replace(_BY_REGION, keys=())
-    assert _decided(total, sheet, Fraction(1, 10)).slots == (BUY,)
-    assert isinstance(_decided(total, sheet, Fraction(1, 20)).slots[0], UseCached)
+    assert _decided(total, entry, Fraction(1, 10)).slots == (BUY,)
+    assert isinstance(_decided(total, entry, Fraction(1, 20)).slots[0], UseCached)
 
 
 def test_a_choice_is_never_topped_up() -> None:
@@ -172,7 +172,7 @@ def test_at_the_default_price_four_times_the_margin_is_well_enough_elsewhere() -
 
 
 def test_a_free_answer_comes_before_one_that_has_to_be_topped_up() -> None:
-    """A row of a better sheet is taken, though the very same is there with more noise."""
+    """A row of a better entry is taken, though the very same is there with more noise."""
     north = replace(_BY_REGION, keys=(), wheres=(one_of("region", "north"),))
     same, better = (
         _bought(north, Fraction(1, 100), name="a"),
@@ -180,7 +180,7 @@ def test_a_free_answer_comes_before_one_that_has_to_be_topped_up() -> None:
     )
     [found] = decide_reuse(north.wanted, [same, better], OfferedPrice(Fraction(1, 10), None)).slots
     assert isinstance(found, UseCached)
-    assert found.match.sheet.release == "b"
+    assert found.match.entry.release == "b"
     assert decide_reuse(north.wanted, [same], OfferedPrice(Fraction(1, 10), None)).how is None
 
 
@@ -197,14 +197,14 @@ def test_part_of_a_question_is_used_and_the_rest_is_bought() -> None:
 def test_groups_that_were_found_are_used_together_or_not_at_all() -> None:
     """A threshold goes with all that was measured beside it: nothing is topped up, and nothing bought in addition."""
     both = replace(_BY_REGION, measures=("sum(v.cost)", "count(distinct v.pid)"))
-    sheet = replace(_bought(both, Fraction(1, 10)), listed=False)
+    entry = replace(_bought(both, Fraction(1, 10)), listed=False)
     hidden = replace(both.wanted, listed=False)
-    used = decide_reuse(hidden, [sheet], OfferedPrice(Fraction(1, 10), None))
+    used = decide_reuse(hidden, [entry], OfferedPrice(Fraction(1, 10), None))
     assert used.how is CacheUse.SAME
-    first, second = sheet.slots
+    first, second = entry.slots
     noisier = replace(second, noises=tuple(laplace_for(Fraction(1, 99), 1) for _ in second.noises))
     found = decide_reuse(
-        hidden, [replace(sheet, slots=(first, noisier))], OfferedPrice(Fraction(1, 10), None)
+        hidden, [replace(entry, slots=(first, noisier))], OfferedPrice(Fraction(1, 10), None)
     )
     assert found.slots == (BUY, BUY)
 
@@ -212,11 +212,11 @@ def test_groups_that_were_found_are_used_together_or_not_at_all() -> None:
 def test_what_is_frequent_is_used_together_or_not_at_all() -> None:
     """The second place is what the first one left: never from elsewhere, never alone."""
     question = replace(_BY_REGION, measures=("dp_top(v.kind, 1)", "dp_top(v.kind, 2)"))
-    sheet = _bought(question, Fraction(1, 10))
-    assert _decided(question, sheet, Fraction(1, 10)).how is CacheUse.SAME
-    first, second = sheet.choices
+    entry = _bought(question, Fraction(1, 10))
+    assert _decided(question, entry, Fraction(1, 10)).how is CacheUse.SAME
+    first, second = entry.choices
     cheap = replace(second, selection=_bought(question, Fraction(1, 90)).choices[1].selection)
-    found = _decided(question, replace(sheet, choices=(first, cheap)), Fraction(1, 10))
+    found = _decided(question, replace(entry, choices=(first, cheap)), Fraction(1, 10))
     assert found.choices == (BUY, BUY)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from release_cache.log.sheets import ground, sheet, slot
+from release_cache.log.entries import entry, ground, slot
 
 from gateway.regions.scope import GroupKey
 from gateway.release_cache.entry import Interned
@@ -12,12 +12,12 @@ def key(*values: bool | int) -> GroupKey:
     return GroupKey("flag", None, tuple(values), None)
 
 
-def test_sheets_share_the_parts_that_are_equal() -> None:
+def test_entries_share_the_parts_that_are_equal() -> None:
     """They are equal to what came in; slots, keys, axes and cells are there once."""
     alike = Interned()
-    first = [sheet(1, replace(ground(), keys=(key(1, 2),)), slots=(slot(7), slot(9)))]
-    again = [sheet(2, replace(ground(), keys=(key(1, 2),)), slots=(slot(7), slot(9)))]
-    one, two = alike.sheet(first[0]), alike.sheet(again[0])
+    first = [entry(1, replace(ground(), keys=(key(1, 2),)), slots=(slot(7), slot(9)))]
+    again = [entry(2, replace(ground(), keys=(key(1, 2),)), slots=(slot(7), slot(9)))]
+    one, two = alike.entry(first[0]), alike.entry(again[0])
     assert (one, two) == (first[0], again[0])
     assert one.slots is two.slots
     assert one.ground.keys[0] is two.ground.keys[0]

@@ -1,4 +1,4 @@
-"""Groups of a question as groups of a sheet, compared point by point with what they should be."""
+"""Groups of a question as groups of an entry, compared point by point with what they should be."""
 
 import random
 from collections.abc import Sequence
@@ -62,8 +62,8 @@ def test_places_are_exact_whenever_there_are_any(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
-def test_places_are_found_when_a_question_has_some_groups_of_a_sheet(seed: int) -> None:
-    """A question whose region is that of the sheet, cut to some values of its keys, and whose keys are the sheet's, coarser
+def test_places_are_found_when_a_question_has_some_groups_of_a_entry(seed: int) -> None:
+    """A question whose region is that of the entry, cut to some values of its keys, and whose keys are the entry's, coarser
     ones, or none, always finds its groups.
     """
     chance = random.Random(seed)  # noqa: S311 - groups of a test
@@ -94,7 +94,7 @@ def test_places_are_found_when_a_question_has_some_groups_of_a_sheet(seed: int) 
 
 
 def test_places_are_found_when_several_boxes_are_asked_for() -> None:
-    """The north of one half and the south of the other are groups of a sheet by both."""
+    """The north of one half and the south of the other are groups of an entry by both."""
     by_a, by_b = _by_width(6), _by_name()
     low, high = _line("a", range(6)), _line("a", range(6, 12))
     own = low.meet(_line("b", "x")).join(high.meet(_line("b", "yz")))
@@ -121,7 +121,7 @@ def test_places_are_found_when_two_keys_cut_one_axis() -> None:
     [
         pytest.param("a 0 4", id="cut within a group"),
         pytest.param("c p", id="cut along an axis without a key"),
-        pytest.param("outside", id="beyond the sheet"),
+        pytest.param("outside", id="beyond the entry"),
         pytest.param("nothing", id="nothing"),
     ],
 )
@@ -138,7 +138,7 @@ def test_places_are_not_found_when_groups_are_cut(own: str) -> None:
 
 
 def test_values_that_are_not_listed_are_not_added_up() -> None:
-    """A sheet that leaves out a value has no total; a question that leaves it out as well has its groups."""
+    """A entry that leaves out a value has no total; a question that leaves it out as well has its groups."""
     gives = {cell: None if cell == 5 else 0 for cell in CELLS["a"]}
     short = Cut("a", gives)
     there = ground(EVERYTHING, [short])

@@ -42,28 +42,28 @@ def _number_of_groups(question: Question) -> int:
 
 
 def _differ(
-    wanted: Question, past: Sequence[Question], sheets: Sequence[CacheEntry], rows: Sequence[Row]
+    wanted: Question, past: Sequence[Question], entries: Sequence[CacheEntry], rows: Sequence[Row]
 ) -> list[Match]:
     """The matches that give something else than a new measurement would."""
     wrong = []
-    contents = {sheet.release: one.content(rows) for one, sheet in zip(past, sheets, strict=True)}
-    found = matches(wanted.wanted, sheets)
+    contents = {entry.release: one.content(rows) for one, entry in zip(past, entries, strict=True)}
+    found = matches(wanted.wanted, entries)
     for slot, several in zip(wanted.analysis.slots, found.slots, strict=True):
         fresh = wanted.exact(slot, rows)
         for one in several:
-            there = gather_slot(contents[one.sheet.release], one, _number_of_groups(wanted))
+            there = gather_slot(contents[one.entry.release], one, _number_of_groups(wanted))
             if there != fresh:
                 wrong.append(one)
     return wrong
 
 
-def _only(wanted: Question, sheet: CacheEntry) -> list[Match | None]:
-    slots, choices = matched(wanted.wanted, [sheet])
+def _only(wanted: Question, entry: CacheEntry) -> list[Match | None]:
+    slots, choices = matched(wanted.wanted, [entry])
     return [*slots, *choices]
 
 
 def _hows(wanted: Question, past: Question) -> list[CacheUse | None]:
-    return [None if one is None else one.how for one in _only(wanted, past.sheet("q.r1.1"))]
+    return [None if one is None else one.how for one in _only(wanted, past.entry("q.r1.1"))]
 
 
 @pytest.mark.parametrize("groups", [2, 24])
@@ -75,24 +75,24 @@ def test_matches_are_what_would_be_measured_whatever_was_asked(seed: int, groups
     for _ in range(draws(15, fewest=6)):
         rows = any_rows(chance, persons=False)
         past = [any_question(chance, groups) for _ in range(6)]
-        sheets = [one.sheet(f"q{at}.r1.1", at=at) for at, one in enumerate(past)]
+        entries = [one.entry(f"q{at}.r1.1", at=at) for at, one in enumerate(past)]
         for wanted in (_narrower(chance, chance.choice(past)) for _ in range(4)):
-            assert not _differ(wanted, past, sheets, rows), wanted.sql
-            found += sum(map(len, matches(wanted.wanted, sheets).slots))
+            assert not _differ(wanted, past, entries, rows), wanted.sql
+            found += sum(map(len, matches(wanted.wanted, entries).slots))
     assert found
 
 
-def test_matches_would_be_wrong_if_any_sheet_were_taken_for_plain_and_additive() -> None:
+def test_matches_would_be_wrong_if_any_entry_were_taken_for_plain_and_additive() -> None:
     """Without these conditions persons in several groups make the answers differ: the comparison above can fail."""
     chance = random.Random(5)  # noqa: S311 - rows of a test
     wrong: set[CacheUse] = set()
     for _ in range(300):
         rows = any_rows(chance, persons=False)
         past = any_question(chance, 2)
-        sheet = replace(past.sheet("q.r1.1"), plain=True, additive=True, bounding="")
+        entry = replace(past.entry("q.r1.1"), plain=True, additive=True, bounding="")
         wanted = _narrower(chance, past)
         wanted.__dict__["wanted"] = _taken_for_plain(wanted.wanted)
-        wrong |= {one.how for one in _differ(wanted, [past], [sheet], rows)}
+        wrong |= {one.how for one in _differ(wanted, [past], [entry], rows)}
         if wrong == {CacheUse.FILTER, CacheUse.ROLLUP}:
             return
     pytest.fail(f"nothing was wrong but {wrong}")
@@ -115,8 +115,8 @@ def _narrower(chance: random.Random, past: Question) -> Question:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_matches_are_found_when_a_sheet_of_persons_has_the_groups(seed: int) -> None:
-    """By construction: a sheet that is cut by columns of persons answers for some of its groups, put together or not."""
+def test_matches_are_found_when_an_entry_of_persons_has_the_groups(seed: int) -> None:
+    """By construction: an entry that is cut by columns of persons answers for some of its groups, put together or not."""
     chance = random.Random(f"found {seed}")  # noqa: S311 - rows of a test
     narrowing = {
         "region": [one_of("region", "north"), one_of("region", "south", "west")],
@@ -131,15 +131,15 @@ def test_matches_are_found_when_a_sheet_of_persons_has_the_groups(seed: int) -> 
         wanted = replace(past, keys=left, wheres=wheres)
         assert None not in _hows(wanted, past), (wanted.sql, past.sql)
         rows = any_rows(chance, persons=False)
-        assert not _differ(wanted, [past], [past.sheet("q.r1.1")], rows)
+        assert not _differ(wanted, [past], [past.entry("q.r1.1")], rows)
 
 
 def test_one_group_is_found_among_all() -> None:
     """`WHERE region = 'north'` is a row of `GROUP BY region`."""
     wanted = Question((), (one_of("region", "north"),), _COUNT)
-    [found] = _only(wanted, Question(("region",), (), _SUMS, pairs=False).sheet("q.r1.1"))
+    [found] = _only(wanted, Question(("region",), (), _SUMS, pairs=False).entry("q.r1.1"))
     assert found is None  # measured in another currency
-    [found] = _only(wanted, Question(("region",), (), _COUNT).sheet("q.r1.1"))
+    [found] = _only(wanted, Question(("region",), (), _COUNT).entry("q.r1.1"))
     assert found is not None
     assert found.how is CacheUse.FILTER
     assert found.places is not None
@@ -173,12 +173,12 @@ def test_a_year_is_found_in_months_when_persons_have_one_row() -> None:
 def test_totals_are_found_with_the_noise_of_all_their_groups() -> None:
     """A total of four regions has the noise of four; where groups differ in how many they are, that of the largest."""
     wanted = Question((), (), _COUNT)
-    [found] = _only(wanted, Question(("region",), (), _COUNT).sheet("q.r1.1"))
+    [found] = _only(wanted, Question(("region",), (), _COUNT).entry("q.r1.1"))
     assert found is not None
     assert found.noises == (SummedNoise(DiscreteLaplace(Fraction(10)), 4),)
     assert found.variance == 4 * Fraction(200, 9)
     fives = Question(("fives",), (born(2000, 2006),), _COUNT)
-    [found] = _only(fives, Question(("born",), (), _COUNT).sheet("q.r1.1"))
+    [found] = _only(fives, Question(("born",), (), _COUNT).entry("q.r1.1"))
     assert found is not None
     assert found.places is not None
     assert found.noises == (SummedNoise(DiscreteLaplace(Fraction(10)), 5),)
@@ -206,11 +206,11 @@ def test_keys_in_another_order_are_the_same_groups() -> None:
     """GROUP BY a, b has the groups of GROUP BY b, a, each in its place."""
     past = Question(("region", "smoker"), (), _COUNT)
     wanted = replace(past, keys=("smoker", "region"))
-    [found] = _only(wanted, past.sheet("q.r1.1"))
+    [found] = _only(wanted, past.entry("q.r1.1"))
     assert found is not None
     assert found.how is CacheUse.SAME
     rows = any_rows(random.Random(1), persons=False)  # noqa: S311 - rows of a test
-    assert not _differ(wanted, [past], [past.sheet("q.r1.1")], rows)
+    assert not _differ(wanted, [past], [past.entry("q.r1.1")], rows)
 
 
 def test_the_very_same_is_found_however_a_unit_is_bounded() -> None:
@@ -222,15 +222,15 @@ def test_the_very_same_is_found_however_a_unit_is_bounded() -> None:
 
 
 def test_groups_that_were_found_are_given_again_all_together() -> None:
-    """A sheet with a threshold answers the very same question, or a part of its measures with the same threshold."""
+    """A entry with a threshold answers the very same question, or a part of its measures with the same threshold."""
     past = Question(("region",), (), _SUMS)
-    sheet, wanted = replace(past.sheet("q.r1.1"), listed=False), replace(past.wanted, listed=False)
-    assert None not in matched(wanted, [sheet])[0]
-    fewer = replace(sheet, slots=sheet.slots[:1])
+    entry, wanted = replace(past.entry("q.r1.1"), listed=False), replace(past.wanted, listed=False)
+    assert None not in matched(wanted, [entry])[0]
+    fewer = replace(entry, slots=entry.slots[:1])
     assert set(matched(wanted, [fewer])[0]) == {None}
-    assert set(matched(past.wanted, [sheet])[0]) == {None}
+    assert set(matched(past.wanted, [entry])[0]) == {None}
     north = replace(past, keys=(), wheres=(one_of("region", "north"),))
-    assert set(matched(north.wanted, [sheet])[0]) == {None}
+    assert set(matched(north.wanted, [entry])[0]) == {None}
 
 
 def test_choices_are_found_group_by_group_and_never_put_together() -> None:
@@ -257,26 +257,26 @@ def test_the_best_of_several_is_the_same_then_the_exact_then_the_new() -> None:
     """The very same before a filter before a roll-up; of two alike the less noisy, of these the newer, else by name."""
     wanted = Question((), (one_of("region", "north"),), _COUNT)
     rolled, filtered = Question(("region", "smoker"), (), _COUNT), Question(("region",), (), _COUNT)
-    sheets = [
-        rolled.sheet("a", scale=Fraction(1)),
-        filtered.sheet("b", scale=Fraction(3), at=1),
-        filtered.sheet("c", scale=Fraction(2), at=2),
-        filtered.sheet("d", scale=Fraction(2), at=3),
-        filtered.sheet("e", scale=Fraction(2), at=3),
-        wanted.sheet("f", scale=Fraction(90)),
+    entries = [
+        rolled.entry("a", scale=Fraction(1)),
+        filtered.entry("b", scale=Fraction(3), at=1),
+        filtered.entry("c", scale=Fraction(2), at=2),
+        filtered.entry("d", scale=Fraction(2), at=3),
+        filtered.entry("e", scale=Fraction(2), at=3),
+        wanted.entry("f", scale=Fraction(90)),
     ]
-    for order in (sheets, sheets[::-1]):
+    for order in (entries, entries[::-1]):
         [found] = matches(wanted.wanted, order).slots
-        assert "".join(one.sheet.release for one in found) == "fdecba"
+        assert "".join(one.entry.release for one in found) == "fdecba"
 
 
-def test_nothing_is_found_in_sheets_of_other_tables_or_declarations() -> None:
+def test_nothing_is_found_in_entries_of_other_tables_or_declarations() -> None:
     """Another shape, or another bounding, is another thing."""
     past = Question(("region",), (), _COUNT)
-    sheet = past.sheet("q.r1.1")
-    assert _only(past, sheet) != [None]
-    assert _only(past, replace(sheet, bounding="other")) == [None]
-    assert _only(past, replace(sheet, ground=replace(sheet.ground, shape="other"))) == [None]
+    entry = past.entry("q.r1.1")
+    assert _only(past, entry) != [None]
+    assert _only(past, replace(entry, bounding="other")) == [None]
+    assert _only(past, replace(entry, ground=replace(entry.ground, shape="other"))) == [None]
 
 
 def test_all_columns_of_persons_are_tried() -> None:

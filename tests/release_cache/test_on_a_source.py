@@ -68,7 +68,7 @@ _MORE = (
 
 @dataclass(frozen=True)
 class _Question:
-    """A statement's release with what a sheet of it would be, and what the source measures for it."""
+    """A statement's release with what an entry of it would be, and what the source measures for it."""
 
     name: str
     analysis: Analysis
@@ -77,7 +77,7 @@ class _Question:
     store: Store
 
     @cached_property
-    def sheet(self) -> CacheEntry:
+    def entry(self) -> CacheEntry:
         wanted = self.wanted
         slots = (
             CachedSlot(
@@ -176,16 +176,16 @@ def test_matches_are_what_a_source_would_measure(tmp_path: Path, seed: int, *, p
     with _questions(tmp_path, seed, pairs=pairs) as questions:
         there = {one.name: one for one in questions}
         for own in questions:
-            found = matches(own.wanted, [one.sheet for one in questions if one is not own])
+            found = matches(own.wanted, [one.entry for one in questions if one is not own])
             for place, several in enumerate(found.slots):
                 for match in several:
                     hows["slot", match.how] += 1
-                    other = there[match.sheet.release]
+                    other = there[match.entry.release]
                     assert not _slots_differ(own, place, match, other), (own.name, other.name)
             for place, several in enumerate(found.choices):
                 for match in several:
                     hows["choice", match.how] += 1
-                    other = there[match.sheet.release]
+                    other = there[match.entry.release]
                     assert not _choices_differ(own, place, match, other), (own.name, other.name)
     assert {("slot", how) for how in CacheUse} <= hows.keys()
     assert {("choice", CacheUse.SAME), ("choice", CacheUse.FILTER)} <= hows.keys()

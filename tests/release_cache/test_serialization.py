@@ -37,11 +37,11 @@ _VALUES: tuple[Value | None, ...] = (
 _LAPLACE = DiscreteLaplace(Fraction(10, 3))
 
 
-def _sheet() -> CacheEntry:
+def _entry() -> CacheEntry:
     question = Question(
         ("region", "month"), (SMOKERS, born(2003, 2009)), ("avg(v.cost)", "max(v.cost)"), 24
     )
-    found = question.sheet("q.r1.1")
+    found = question.entry("q.r1.1")
     mixed = combine_draws((), _LAPLACE, (), DiscreteLaplace(Fraction(7)))[1]
     slots = tuple(replace(one, noises=(mixed, SummedNoise(_LAPLACE, 3))) for one in found.slots)
     choices = (*found.choices, CachedChoice("0", Selection(Fraction(9, 7)), Fraction(1, 9)))
@@ -53,19 +53,19 @@ def _through_text(said: Json) -> Json:
     return read
 
 
-def test_a_sheet_is_read_as_it_was_written() -> None:
+def test_an_entry_is_read_as_it_was_written() -> None:
     """Grounds, noises, choices and prices, each of its type."""
-    for sheet in (_sheet(), replace(_sheet(), delta=Fraction(1, 10**9), touched=("a", "b"))):
-        assert entry_of_json(_through_text(entry_json(sheet))) == sheet
+    for entry in (_entry(), replace(_entry(), delta=Fraction(1, 10**9), touched=("a", "b"))):
+        assert entry_of_json(_through_text(entry_json(entry))) == entry
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_sheets_of_any_question_are_read_as_they_were_written(seed: int) -> None:
+def test_entries_of_any_question_are_read_as_they_were_written(seed: int) -> None:
     """Whatever was asked."""
     chance = random.Random(seed)  # noqa: S311 - questions of a test
     for _ in range(10):
-        sheet = any_question(chance, chance.choice((2, 24))).sheet("q.r1.1")
-        assert entry_of_json(_through_text(entry_json(sheet))) == sheet
+        entry = any_question(chance, chance.choice((2, 24))).entry("q.r1.1")
+        assert entry_of_json(_through_text(entry_json(entry))) == entry
 
 
 def test_a_content_is_read_as_it_was_written() -> None:
@@ -109,7 +109,7 @@ def test_ten_thousand_groups_are_kept_small() -> None:
 
 
 def _with(change: Callable[[dict[str, Json]], object]) -> Json:
-    said = _through_text(entry_json(_sheet()))
+    said = _through_text(entry_json(_entry()))
     assert isinstance(said, dict)
     change(said)
     return said
@@ -144,7 +144,7 @@ def _with(change: Callable[[dict[str, Json]], object]) -> Json:
         pytest.param(None, id="nothing"),
     ],
 )
-def test_anything_else_is_no_sheet(said: Json) -> None:
+def test_anything_else_is_no_entry(said: Json) -> None:
     """Other versions, other names, other types."""
     with pytest.raises(InvalidEntry):
         entry_of_json(said)
@@ -202,7 +202,7 @@ def test_a_content_that_unpacks_to_more_than_there_can_be_is_refused(
 
 def test_the_spread_of_a_slot_is_that_of_its_best_measurement() -> None:
     """The variance of the noise over the square of how far one unit moves it; a quarter of it of a sum of two ends."""
-    slot = _sheet().slots[0]
+    slot = _entry().slots[0]
     noises = (DiscreteGaussian(Fraction(50)), _LAPLACE)
     found = spread_of(replace(slot, noises=noises, most=5))
     assert found == Fraction(200, 9) / 25 / 4

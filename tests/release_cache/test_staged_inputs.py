@@ -39,20 +39,20 @@ def _staged(body: str, query_id: str, tells: str) -> str:
 
 
 def test_name_is_the_same_when_it_is_made_of_the_same() -> None:
-    """In two questions: what is computed steadily from a release that is taken from the same sheets."""
+    """In two questions: what is computed steadily from a release that is taken from the same entries."""
     body = "SELECT AVG(m1) AS value FROM _r1"
-    assert _staged(body, "q1", "sheet 1") == _staged(body, "q2", "sheet 1")
+    assert _staged(body, "q1", "entry 1") == _staged(body, "q2", "entry 1")
 
 
 def test_name_is_another_when_anything_of_it_is() -> None:
-    """Another sheet, another text, chance."""
+    """Another entry, another text, chance."""
     body = "SELECT AVG(m1) AS value FROM _r1"
     names = [
-        _staged(body, "q1", "sheet 1"),
-        _staged(body, "q1", "sheet 2"),
-        _staged("SELECT MAX(m1) AS value FROM _r1", "q1", "sheet 1"),
-        _staged("SELECT random() AS value FROM _r1", "q1", "sheet 1"),
-        _staged("SELECT random() AS value FROM _r1", "q2", "sheet 1"),
+        _staged(body, "q1", "entry 1"),
+        _staged(body, "q1", "entry 2"),
+        _staged("SELECT MAX(m1) AS value FROM _r1", "q1", "entry 1"),
+        _staged("SELECT random() AS value FROM _r1", "q1", "entry 1"),
+        _staged("SELECT random() AS value FROM _r1", "q2", "entry 1"),
     ]
     assert len(set(names)) == len(names)
 

@@ -197,7 +197,7 @@ class Question:
             constants={},
         )
 
-    def sheet(self, name: str, *, scale: Fraction = Fraction(10), at: int = 0) -> CacheEntry:
+    def entry(self, name: str, *, scale: Fraction = Fraction(10), at: int = 0) -> CacheEntry:
         """As if it had been bought, with so much noise in everything."""
         wanted = self.wanted
         slots = (
@@ -370,10 +370,10 @@ def _apart(wheres: Iterable[Where]) -> tuple[Where, ...]:
 
 
 def matched(
-    wanted: MeasurementRequest, sheets: Iterable[CacheEntry]
+    wanted: MeasurementRequest, entries: Iterable[CacheEntry]
 ) -> tuple[tuple[Match | None, ...], tuple[Match | None, ...]]:
     """The best match for each slot, and for each choice."""
-    found = matches(wanted, sheets)
+    found = matches(wanted, entries)
     return (
         tuple(next(iter(one), None) for one in found.slots),
         tuple(next(iter(one), None) for one in found.choices),

@@ -45,7 +45,7 @@ def _quote(*, is_repeat: bool = True) -> Quote:
     return cast("Quote", SimpleNamespace(plan=plan, is_repeat=is_repeat, since=_NOON))
 
 
-def _book(ordinal: int = 7) -> ReleaseCache:
+def _cache(ordinal: int = 7) -> ReleaseCache:
     position = CachePosition(ordinal, 1)
     return cast("ReleaseCache", SimpleNamespace(still=nullcontext(), position=position))
 
@@ -53,31 +53,31 @@ def _book(ordinal: int = 7) -> ReleaseCache:
 def test_quote_of_a_repeat_is_kept() -> None:
     """The negative control of the others: nothing has changed."""
     quotes, query, quote = QuoteCache(), _query(), _quote()
-    quotes.keep(query, quote, _BASIS, _book(), _NOON)
+    quotes.keep(query, quote, _BASIS, _cache(), _NOON)
     assert quotes.find(query, _BASIS, _NOON) is quote
     assert quotes.find(query, replace(_BASIS), _NOON + timedelta(days=6)) is quote
 
 
 @pytest.mark.parametrize(
-    ("query", "quote", "book"),
+    ("query", "quote", "cache"),
     [
-        (_query(), _quote(is_repeat=False), _book()),
-        (_query(), _quote(), _book(8)),
+        (_query(), _quote(is_repeat=False), _cache()),
+        (_query(), _quote(), _cache(8)),
         (
             _query((Release("r1", cast("Any", None)), Fetch("f1", cast("Any", None)))),
             _quote(),
-            _book(),
+            _cache(),
         ),
-        (_query(known={"s1": "rows"}), _quote(), _book()),
+        (_query(known={"s1": "rows"}), _quote(), _cache()),
     ],
     ids=["no repeat", "the log moved", "a step that is no release", "constants"],
 )
 def test_quote_is_not_kept_when_it_may_depend_on_more(
-    query: AnalyzedQuery, quote: Quote, book: ReleaseCache
+    query: AnalyzedQuery, quote: Quote, cache: ReleaseCache
 ) -> None:
     """What is charged or tells something new; what rests on two positions of the log, or on rows."""
     quotes = QuoteCache()
-    quotes.keep(query, quote, _BASIS, book, _NOON)
+    quotes.keep(query, quote, _BASIS, cache, _NOON)
     assert quotes.find(query, _BASIS, _NOON) is None
 
 
@@ -96,7 +96,7 @@ def test_quote_is_not_kept_when_it_may_depend_on_more(
 def test_quote_is_not_given_when_something_moved(basis: Basis, now: datetime) -> None:
     """Each thing that planning looks at, alone."""
     quotes, query = QuoteCache(), _query()
-    quotes.keep(query, _quote(), _BASIS, _book(), _NOON)
+    quotes.keep(query, _quote(), _BASIS, _cache(), _NOON)
     assert quotes.find(query, basis, now) is None
 
 
@@ -107,7 +107,7 @@ def test_quote_is_not_given_when_something_moved(basis: Basis, now: datetime) ->
 def test_quote_is_not_given_to_another_query(part: str) -> None:
     """Equal parts are not enough: what is kept is known by its identity."""
     quotes, query = QuoteCache(), _query()
-    quotes.keep(query, _quote(), _BASIS, _book(), _NOON)
+    quotes.keep(query, _quote(), _BASIS, _cache(), _NOON)
     there = cast("Any", query)
     match part:
         case "cut" | "dataset":

@@ -7,7 +7,7 @@ import pytest
 from fix_journal import bank_on, open_clinic
 from fix_ledger import BOB, Bank, limits
 from fix_state import AUDIT_SECRET, StateServer
-from release_cache.log.sheets import ACCOUNTS, DATASET, Desk, sheet
+from release_cache.log.entries import ACCOUNTS, DATASET, Desk, entry
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
@@ -49,10 +49,10 @@ def desk(state_urls: StateUrls, tmp_path: Path) -> Iterator[Desk]:
         open_clinic(bank)
         bank.open_account(BOB, limits(1000))
         desk = Desk(bank)
-        assert desk.buy(0, sheet(1))
-        desk.answer(sheet(1), 4896)
-        assert desk.buy(2, sheet(2))
-        desk.answer(sheet(2), 1234)
+        assert desk.buy(0, entry(1))
+        desk.answer(entry(1), 4896)
+        assert desk.buy(2, entry(2))
+        desk.answer(entry(2), 1234)
         assert desk.tell(4, ColumnsShared("q-2.r1.1", (0,), (), ACCOUNTS["bob"]), 3)
         yield desk
 
@@ -63,10 +63,10 @@ def _problem(bank: Bank) -> str | None:
         return verify(snapshot, ChainKey(AUDIT_SECRET), None).problem
 
 
-def _read_all(book: ReleaseCache) -> None:
-    book.refresh()
+def _read_all(cache: ReleaseCache) -> None:
+    cache.refresh()
     for number in (1, 2, 3):
-        book.content(f"q-{number}.r1.1")
+        cache.content(f"q-{number}.r1.1")
 
 
 def _forge(desk: Desk, server: StateServer, change: str) -> None:
@@ -79,9 +79,9 @@ def _forge(desk: Desk, server: StateServer, change: str) -> None:
 def test_state_verifies_as_it_was_written(desk: Desk) -> None:
     """The negative control: nobody changed anything."""
     assert _problem(desk.bank) is None
-    book = desk.book()
-    assert book.refresh().ordinal == 5
-    content = book.content("q-1.r1.1")
+    cache = desk.cache()
+    assert cache.refresh().ordinal == 5
+    content = cache.content("q-1.r1.1")
     assert content is not None
     assert content.columns == ((4896,),)
 
@@ -92,32 +92,32 @@ def test_change_is_found_and_never_served(desk: Desk, state_server: StateServer,
     _forge(desk, state_server, _CHANGES[what])
     assert _problem(desk.bank)
     heard: list[Event] = []
-    book = ReleaseCache(desk.bank.engine, desk.bank.trail.seal, DATASET, heard.append)
+    cache = ReleaseCache(desk.bank.engine, desk.bank.trail.seal, DATASET, heard.append)
     if what in _ONLY_VERIFIED:
-        assert not book.sheets("patients", since=sheet(1).at)
+        assert not cache.entries("patients", since=entry(1).at)
         return
     if what == "a content is gone":
-        book.refresh()
-        assert book.content("q-1.r1.1") is None
+        cache.refresh()
+        assert cache.content("q-1.r1.1") is None
         return
     with pytest.raises(BackendUnavailable) as caught:
-        _read_all(book)
+        _read_all(cache)
     assert caught.value.code is Code.EARLIER_FORGED
     assert [type(one) for one in heard] == [StateForged]
     if what not in _OF_CONTENTS:
         with pytest.raises(BackendUnavailable):
-            book.refresh()
+            cache.refresh()
 
 
 def test_end_that_is_cut_off_is_seen_by_a_gateway_that_runs(
     desk: Desk, state_server: StateServer
 ) -> None:
     """It has read further than the state goes now."""
-    book = desk.book()
-    book.refresh()
+    cache = desk.cache()
+    cache.refresh()
     _forge(desk, state_server, "DELETE FROM asked_events WHERE ordinal = 5")
     with pytest.raises(BackendUnavailable):
-        book.refresh()
+        cache.refresh()
 
 
 def test_events_from_before_there_were_seals_are_known_and_not_given_again(
@@ -128,12 +128,12 @@ def test_events_from_before_there_were_seals_are_known_and_not_given_again(
         connection.execute("SET session_replication_role = replica")
         connection.execute("UPDATE asked_events SET mac = NULL")
         connection.execute("UPDATE released_contents SET mac = NULL")
-    book = desk.book()
-    assert book.refresh().ordinal == 5
-    assert not book.sheets("patients", since=sheet(1).at)
-    assert book.knows(frozenset({"alice"}), "q-1.r1.1", (0,))
-    assert book.paid_slot("q-1.r1.1", 0) == ACCOUNTS["alice"]
-    assert desk.buy(5, sheet(4))
-    desk.answer(sheet(4), 7)
-    book.refresh()
-    assert [one.release for one in book.sheets("patients", since=sheet(1).at)] == ["q-4.r1.1"]
+    cache = desk.cache()
+    assert cache.refresh().ordinal == 5
+    assert not cache.entries("patients", since=entry(1).at)
+    assert cache.knows(frozenset({"alice"}), "q-1.r1.1", (0,))
+    assert cache.paid_slot("q-1.r1.1", 0) == ACCOUNTS["alice"]
+    assert desk.buy(5, entry(4))
+    desk.answer(entry(4), 7)
+    cache.refresh()
+    assert [one.release for one in cache.entries("patients", since=entry(1).at)] == ["q-4.r1.1"]

@@ -202,8 +202,8 @@ def test_repeat_is_refused_when_the_stored_content_was_changed(
     """The contents are asked for each time: what this process has let go of is read and checked again."""
     _asked_three_times(pure, calls)
     first = pure.ask(_SUM)
-    book = pure.asking.services.books[pure.dataset]
-    book._contents.clear()
+    cache = pure.asking.services.caches[pure.dataset]
+    cache._contents.clear()
     with monkeypatch.context() as patch:
         patch.setattr(Seal, "content", lambda *_: "another seal")
         with pytest.raises(BackendUnavailable) as refused:
@@ -216,13 +216,13 @@ def test_repeat_is_refused_when_the_stored_content_was_changed(
 def test_repeat_is_refused_when_the_log_was_changed(pure: Place, calls: Calls) -> None:
     """A process that found a forged event answers nothing more of the dataset, not even what it has at hand."""
     _asked_three_times(pure, calls)
-    book = pure.asking.services.books[pure.dataset]
-    book._forged = "an event was changed"
+    cache = pure.asking.services.caches[pure.dataset]
+    cache._forged = "an event was changed"
     try:
         with pytest.raises(Refusal) as refused:
             pure.ask(_SUM)
     finally:
-        book._forged = None
+        cache._forged = None
     assert refused.value.code is Code.EARLIER_FORGED
     assert not calls
 

@@ -146,18 +146,18 @@ class Bench:
 
 def _silent(release: PricedRelease) -> PlannedRelease:
     """Nothing of it is there yet, and what is drawn has no noise: groups are shown that the source shows."""
-    errands = []
+    measurements = []
     for one in release.parts:
         part = replace(one, noises=tuple(_NONE for _ in one.noises))
         if part.shown_from is not None:
             part = replace(part, shown_from=0)
         slots, choices = len(part.analysis.slots), len(part.analysis.choices)
         costs = CostShares((Fraction(1),) * slots, (Fraction(1),) * choices)
-        errands.append(
+        measurements.append(
             PlannedMeasurement("r", part, part, costs, (None,) * slots, (None,) * choices, None)
         )
     return PlannedRelease(
-        replace(release, parts=tuple(one.whole for one in errands)), tuple(errands)
+        replace(release, parts=tuple(one.whole for one in measurements)), tuple(measurements)
     )
 
 

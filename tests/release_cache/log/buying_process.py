@@ -1,4 +1,4 @@
-"""A gateway that buys one sheet and answers it; run as a program by `test_processes.py`.
+"""A gateway that buys one entry and answers it; run as a program by `test_processes.py`.
 
 It reads its orders as one line of JSON and says `ready`. With the next line it buys, and says whether it was charged; with
 the one after that the content comes, and it says `answered`.
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from fix_ledger import Bank
-from release_cache.log.sheets import Desk, sheet
+from release_cache.log.entries import Desk, entry
 
 from gateway.config import Settings
 from gateway.state.open import open_state
@@ -28,8 +28,8 @@ def main() -> None:
     settings = Settings(home=Path(order["home"]), state_url=order["state_url"])
     with open_state(settings, secret) as state:
         desk = Desk(Bank(state.journal, Trail(ChainKey(secret)), state.engine))
-        bought = sheet(order["number"])
-        seen = desk.book().refresh().ordinal
+        bought = entry(order["number"])
+        seen = desk.cache().refresh().ordinal
         say("ready")
         sys.stdin.readline()
         charged = desk.buy(seen, bought)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from fix_ledger import ALICE, BOB, Bank, limits
-from release_cache.log.sheets import ACCOUNTS, Desk, ground, sheet, slot
+from release_cache.log.entries import ACCOUNTS, Desk, entry, ground, slot
 
 from gateway.overlap.history import History
 from gateway.regions.scope import ReleaseScope
@@ -27,8 +27,8 @@ def desk(bank: Bank) -> Desk:
 
 
 @pytest.fixture
-def book(desk: Desk) -> ReleaseCache:
-    return desk.book()
+def cache(desk: Desk) -> ReleaseCache:
+    return desk.cache()
 
 
 def said(history: History) -> list[tuple[str, object, Fraction]]:
@@ -43,62 +43,62 @@ def narrow(number: int) -> ReleaseScope:
     return ground(1920 + number, 1930 + number)
 
 
-def test_history_of_a_group_is_what_its_members_were_given(desk: Desk, book: ReleaseCache) -> None:
+def test_history_of_a_group_is_what_its_members_were_given(desk: Desk, cache: ReleaseCache) -> None:
     """Bought by one, told to another: each knows their own, both together all of it."""
-    one, two, three = sheet(1, narrow(1)), sheet(2, narrow(2)), sheet(3, narrow(3))
+    one, two, three = entry(1, narrow(1)), entry(2, narrow(2)), entry(3, narrow(3))
     assert desk.buy(0, one)
     assert desk.buy(1, two, "bob")
     assert desk.buy(2, three)
     assert desk.tell(3, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 4)
-    book.refresh()
+    cache.refresh()
     questions = {
-        members: {each[0] for each in said(book.history(members))} for members in (A, B, BOTH)
+        members: {each[0] for each in said(cache.history(members))} for members in (A, B, BOTH)
     }
     assert questions == {A: {"q-1", "q-3"}, B: {"q-1", "q-2"}, BOTH: {"q-1", "q-2", "q-3"}}
-    assert said(book.history(frozenset({"carol"}))) == []
+    assert said(cache.history(frozenset({"carol"}))) == []
 
 
-def test_history_has_the_counts_when_they_were_released(desk: Desk, book: ReleaseCache) -> None:
+def test_history_has_the_counts_when_they_were_released(desk: Desk, cache: ReleaseCache) -> None:
     """Not before the answer, and for no group that was not told the slot that they are of."""
-    one = sheet(1, slots=(slot(20, "cost"), slot(5, "units")))
+    one = entry(1, slots=(slot(20, "cost"), slot(5, "units")))
     assert desk.buy(0, one)
     assert desk.tell(1, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 2)
-    book.refresh()
-    assert [each[1] for each in said(book.history(A))] == [None]
+    cache.refresh()
+    assert [each[1] for each in said(cache.history(A))] == [None]
     desk.answer(one, 41, slot=1)
-    book.refresh()
-    assert [each[1] for each in said(book.history(A))] == [41]
-    assert [each[1] for each in said(book.history(B))] == [None]
+    cache.refresh()
+    assert [each[1] for each in said(cache.history(A))] == [41]
+    assert [each[1] for each in said(cache.history(B))] == [None]
     assert desk.tell(3, ColumnsShared(one.release, (1,), (), ACCOUNTS["bob"]), 3)
-    book.refresh()
-    assert [each[1] for each in said(book.history(B))] == [41]
+    cache.refresh()
+    assert [each[1] for each in said(cache.history(B))] == [41]
 
 
-def test_history_has_the_spread_of_what_was_told(desk: Desk, book: ReleaseCache) -> None:
+def test_history_has_the_spread_of_what_was_told(desk: Desk, cache: ReleaseCache) -> None:
     """The buyer sees a person as exactly as the best slot; others as exactly as the best that they were told."""
     coarse, fine = slot(20, "cost"), slot(5, "units")
     assert spread_of(fine) < spread_of(coarse)
-    one = sheet(1, slots=(coarse, fine))
+    one = entry(1, slots=(coarse, fine))
     assert desk.buy(0, one)
     assert desk.tell(1, ColumnsShared(one.release, (), (0,), ACCOUNTS["bob"]), 2)
-    book.refresh()
-    assert [each[2] for each in said(book.history(A))] == [spread_of(fine)]
-    assert [each[2] for each in said(book.history(B))] == [FARTHEST]
+    cache.refresh()
+    assert [each[2] for each in said(cache.history(A))] == [spread_of(fine)]
+    assert [each[2] for each in said(cache.history(B))] == [FARTHEST]
     assert desk.tell(2, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 3)
-    book.refresh()
-    assert [each[2] for each in said(book.history(B))] == [spread_of(coarse)]
+    cache.refresh()
+    assert [each[2] for each in said(cache.history(B))] == [spread_of(coarse)]
 
 
-def test_history_forgets_nothing(desk: Desk, book: ReleaseCache) -> None:
+def test_history_forgets_nothing(desk: Desk, cache: ReleaseCache) -> None:
     """Neither age nor a refresh nor a failed source takes anything out of it."""
-    assert desk.buy(0, sheet(1, narrow(1)))
-    desk.answer(sheet(1), 41)
-    assert desk.buy(2, sheet(2, narrow(2)))
-    desk.lose(sheet(2))
+    assert desk.buy(0, entry(1, narrow(1)))
+    desk.answer(entry(1), 41)
+    assert desk.buy(2, entry(2, narrow(2)))
+    desk.lose(entry(2))
     desk.pass_minutes(60 * 24 * 365)
     desk.refresh()
-    book.refresh()
-    assert [each[0] for each in said(book.history(A))] == ["q-1", "q-2"]
+    cache.refresh()
+    assert [each[0] for each in said(cache.history(A))] == ["q-1", "q-2"]
 
 
 def play(histories: Histories, seed: int, groups: Sequence[frozenset[str]]) -> None:
@@ -110,7 +110,7 @@ def play(histories: Histories, seed: int, groups: Sequence[frozenset[str]]) -> N
         who = chance.choice(("alice", "bob", "carol"))
         if kind == "bought" or not bought:
             slots = tuple(slot(chance.randint(1, 40)) for _ in range(chance.randint(1, 3)))
-            one = sheet(number, narrow(chance.randint(0, 60)), slots=slots)
+            one = entry(number, narrow(chance.randint(0, 60)), slots=slots)
             bought.append(one)
             histories.bought(one, who)
         elif kind == "told":

@@ -10,7 +10,7 @@ from fix_journal import bank_on, end_connections
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, commit_together, limits
 from fix_state import StateServer, dsn_of
 from psycopg import errors
-from release_cache.log.sheets import ACCOUNTS, DATASET, Desk, ground, sheet, slot
+from release_cache.log.entries import ACCOUNTS, DATASET, Desk, entry, ground, slot
 
 from gateway.release_cache.event_log import append_always, load_after, load_content, load_last
 from gateway.release_cache.events import (
@@ -37,7 +37,7 @@ def desk(bank: Bank) -> Desk:
 
 def test_event_is_read_as_it_was_written(desk: Desk) -> None:
     """Every kind of event comes back equal, with its number, its moment and whose question it was."""
-    one = sheet(1, slots=(slot(20), slot(7, "cost")))
+    one = entry(1, slots=(slot(20), slot(7, "cost")))
     told = ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"])
     assert desk.buy(0, one)
     desk.answer(one, 41, slot=0)
@@ -70,20 +70,20 @@ def test_event_is_read_as_it_was_written(desk: Desk) -> None:
 
 def test_event_is_not_written_when_it_was_planned_on_less(desk: Desk) -> None:
     """Of two questions that were planned on the same event the second is not charged, and leaves no trace."""
-    assert desk.buy(0, sheet(1))
+    assert desk.buy(0, entry(1))
     before = audit(desk.bank.engine)
-    assert not desk.buy(0, sheet(2), "bob")
+    assert not desk.buy(0, entry(2), "bob")
     after = audit(desk.bank.engine)
     assert (after.seq, after.spent) == (before.seq, before.spent)
     assert load_last(desk.bank.engine, DATASET) == 1
-    assert desk.buy(1, sheet(2), "bob")
+    assert desk.buy(1, entry(2), "bob")
 
 
 def test_datasets_are_numbered_apart(desk: Desk) -> None:
     """What happens to one dataset leaves questions about another as they were planned."""
     other = Desk(desk.bank, "labs")
-    assert desk.buy(0, sheet(1))
-    assert other.buy(0, sheet(2))
+    assert desk.buy(0, entry(1))
+    assert other.buy(0, entry(2))
     assert load_last(desk.bank.engine, "labs") == load_last(desk.bank.engine, DATASET) == 1
     assert load_last(desk.bank.engine, "nowhere") == 0
     assert [
@@ -94,7 +94,7 @@ def test_datasets_are_numbered_apart(desk: Desk) -> None:
 
 def test_questions_of_one_batch_are_told_apart(desk: Desk) -> None:
     """Of three that are committed together, planned on the same event, exactly the first is charged."""
-    bought = [sheet(1), sheet(2), sheet(3)]
+    bought = [entry(1), entry(2), entry(3)]
     calls = [partial(desk.buy, 0, one) for one in bought]
     assert commit_together(desk.bank.journal, calls) == [True, False, False]
     assert set(audit(desk.bank.engine).charged_at) == {"q-1"}
@@ -102,7 +102,7 @@ def test_questions_of_one_batch_are_told_apart(desk: Desk) -> None:
 
 def test_content_is_found_when_it_is_there(desk: Desk) -> None:
     """Nothing before the answer, the text as it was written after it."""
-    one = sheet(1)
+    one = entry(1)
     assert desk.buy(0, one)
     assert load_content(desk.bank.engine, desk.bank.trail.seal, one.release) is None
     desk.answer(one, 7)
@@ -129,9 +129,9 @@ def test_event_is_written_once_when_connections_break(
     desk: Desk, state_server: StateServer, state_urls: StateUrls
 ) -> None:
     """A step that is tried again on a new connection is in the log once."""
-    assert desk.buy(0, sheet(1))
+    assert desk.buy(0, entry(1))
     end_connections(state_server, str(state_urls.application.database))
-    assert desk.buy(1, sheet(2))
+    assert desk.buy(1, entry(2))
     assert load_last(desk.bank.engine, DATASET) == 2
 
 
@@ -139,18 +139,18 @@ def test_gateways_buy_once_when_they_plan_on_the_same_event(
     desk: Desk, state_urls: StateUrls, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Two journals on one state: of those that planned on event n one is charged; the other is told, reads on, and
-    sees the sheet.
+    sees the entry.
     """
     with bank_on(state_urls, tmp_path_factory.mktemp("other"), []) as bank:
         other = Desk(bank)
-        here, there = desk.book(), other.book()
+        here, there = desk.cache(), other.cache()
         assert here.refresh() == there.refresh()
         outcomes = {}
         barrier = threading.Barrier(2)
 
         def plan_and_buy(name: str, who: Desk, number: int) -> None:
             barrier.wait()
-            outcomes[name] = who.buy(0, sheet(number))
+            outcomes[name] = who.buy(0, entry(number))
 
         threads = [
             threading.Thread(target=plan_and_buy, args=("here", desk, 1)),
@@ -161,9 +161,9 @@ def test_gateways_buy_once_when_they_plan_on_the_same_event(
         for thread in threads:
             thread.join()
         assert sorted(outcomes.values()) == [False, True]
-        book = there if outcomes["here"] else here
-        assert book.refresh().ordinal == 1
-        (seen,) = book.sheets("patients", since=NOON)
+        cache = there if outcomes["here"] else here
+        assert cache.refresh().ordinal == 1
+        (seen,) = cache.entries("patients", since=NOON)
         assert seen.query_id == ("q-1" if outcomes["here"] else "q-2")
         assert len(audit(desk.bank.engine).charged_at) == 1
 
@@ -174,10 +174,10 @@ def test_gateway_is_charged_when_its_journal_remembers_less_than_its_book(
     """Whoever read on may buy at once, also where the own journal still believes in an older past."""
     with bank_on(state_urls, tmp_path_factory.mktemp("other"), []) as bank:
         other = Desk(bank)
-        assert desk.buy(0, sheet(1))
+        assert desk.buy(0, entry(1))
         for number in range(2, 12, 2):
-            assert other.buy(number - 1, sheet(number))
-            assert desk.buy(number, sheet(number + 1))
+            assert other.buy(number - 1, entry(number))
+            assert desk.buy(number, entry(number + 1))
         assert [
             each.ordinal for each in load_after(bank.engine, DATASET, EventChain(bank.trail.seal))
         ] == list(range(1, 12))
@@ -190,7 +190,7 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
     """Four threads of two gateways plan, are told no, and plan again: every purchase is there once, without holes."""
     with bank_on(state_urls, tmp_path_factory.mktemp("other"), []) as bank:
         desks = [desk, desk, Desk(bank), Desk(bank)]
-        books = [desk.book(), desk.book(), desks[2].book(), desks[3].book()]
+        caches = [desk.cache(), desk.cache(), desks[2].cache(), desks[3].cache()]
 
         refused = []
 
@@ -198,13 +198,13 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
             for number in range(place * 10, place * 10 + 10):
                 # each no means that one of the 80 events came meanwhile
                 for _ in range(81):
-                    seen = books[place].refresh().ordinal
-                    if desks[place].buy(seen, sheet(number)):
+                    seen = caches[place].refresh().ordinal
+                    if desks[place].buy(seen, entry(number)):
                         break
                 else:
                     refused.append(number)
                     return
-                desks[place].answer(sheet(number), number)
+                desks[place].answer(entry(number), number)
 
         threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
         for thread in threads:
@@ -214,9 +214,9 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
         assert refused == []
         read = list(load_after(bank.engine, DATASET, EventChain(bank.trail.seal)))
         assert len(read) == 80
-        for book in books:
-            assert book.refresh().ordinal == 80
-            assert {one.query_id for one in book.sheets("patients", since=NOON)} == {
+        for cache in caches:
+            assert cache.refresh().ordinal == 80
+            assert {one.query_id for one in cache.entries("patients", since=NOON)} == {
                 f"q-{number}" for number in range(40)
             }
         assert len(audit(bank.engine).charged_at) == 40
@@ -247,14 +247,14 @@ def test_database_takes_no_event_that_follows_nothing(
     desk: Desk, state_urls: StateUrls, values: str
 ) -> None:
     """Holes, doubles, purchases without a charge and fates of what was never bought are refused by the tables."""
-    assert desk.buy(0, sheet(1))
+    assert desk.buy(0, entry(1))
     with pytest.raises(errors.IntegrityError):
         insert(state_urls, f"INSERT INTO asked_events VALUES {values}")  # constants
 
 
 def test_database_takes_what_follows(desk: Desk, state_urls: StateUrls) -> None:
     """A negative control: the same rows, as they should be, and of contents those alone that were bought."""
-    assert desk.buy(0, sheet(1))
+    assert desk.buy(0, entry(1))
     insert(
         state_urls,
         "INSERT INTO asked_events VALUES ('clinic', 2, now(), 'lost', null, null, 'q-1.r1.1', '{}'),"
@@ -265,10 +265,10 @@ def test_database_takes_what_follows(desk: Desk, state_urls: StateUrls) -> None:
         insert(state_urls, "INSERT INTO released_contents VALUES ('q-2.r1.1', now(), '')")
 
 
-def test_sheets_are_found_by_what_they_are_about(desk: Desk) -> None:
-    """A negative control of the helpers of these tests: another shape is another shelf."""
-    assert desk.buy(0, sheet(1, ground(shape="visits")))
-    book = desk.book()
-    book.refresh()
-    assert book.sheets("patients", since=NOON) == ()
-    assert len(book.sheets("visits", since=NOON)) == 1
+def test_entries_are_found_by_what_they_are_about(desk: Desk) -> None:
+    """A negative control of the helpers of these tests: another shape is another index."""
+    assert desk.buy(0, entry(1, ground(shape="visits")))
+    cache = desk.cache()
+    cache.refresh()
+    assert cache.entries("patients", since=NOON) == ()
+    assert len(cache.entries("visits", since=NOON)) == 1

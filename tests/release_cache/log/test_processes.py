@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
-from release_cache.log.sheets import Desk, sheet
+from release_cache.log.entries import Desk, entry
 
 from gateway.config import Settings
 
@@ -89,17 +89,17 @@ def test_processes_buy_once_when_they_plan_on_the_same_event(
         winner = outcomes.index(True)
         buyers[winner].go_on()
         assert buyers[winner].said() == "answered"
-    book = desk.book()
-    assert book.refresh().ordinal == 2
-    (there,) = book.sheets("patients", since=NOON)
+    cache = desk.cache()
+    assert cache.refresh().ordinal == 2
+    (there,) = cache.entries("patients", since=NOON)
     assert there.query_id == f"q-{winner + 1}"
-    content = book.content(there.release)
+    content = cache.content(there.release)
     assert content is not None
     assert content.columns == ((winner + 1,),)
     assert set(audit(desk.bank.engine).charged_at) == {there.query_id}
 
 
-def test_sheet_is_given_up_when_its_gateway_was_killed_before_the_answer(
+def test_entry_is_given_up_when_its_gateway_was_killed_before_the_answer(
     desk: Desk, state_settings: Settings, tmp_path: Path
 ) -> None:
     """It was charged, it is awaited for as long as the caller likes, and then somebody else buys it."""
@@ -108,18 +108,18 @@ def test_sheet_is_given_up_when_its_gateway_was_killed_before_the_answer(
         buyer.go_on()
         assert buyer.said() == "true"
         buyer.kill()
-    book = desk.book()
-    seen = book.refresh()
-    (killed,) = book.sheets("patients", since=NOON)
-    assert book.pending(killed.release)
-    assert book.content(killed.release) is None
-    assert list(book.sheets("patients", since=NOON, awaited_since=NOON)) == [killed]
+    cache = desk.cache()
+    seen = cache.refresh()
+    (killed,) = cache.entries("patients", since=NOON)
+    assert cache.pending(killed.release)
+    assert cache.content(killed.release) is None
+    assert list(cache.entries("patients", since=NOON, awaited_since=NOON)) == [killed]
     later = desk.pass_minutes(1)
     awaited_since = later - timedelta(seconds=30)
-    assert list(book.sheets("patients", since=NOON, awaited_since=awaited_since)) == []
-    again = sheet(2, at=later)
+    assert list(cache.entries("patients", since=NOON, awaited_since=awaited_since)) == []
+    again = entry(2, at=later)
     assert desk.buy(seen.ordinal, again)
     desk.answer(again, 5)
-    book.refresh()
-    assert list(book.sheets("patients", since=NOON, awaited_since=awaited_since)) == [again]
+    cache.refresh()
+    assert list(cache.entries("patients", since=NOON, awaited_since=awaited_since)) == [again]
     assert set(audit(desk.bank.engine).charged_at) == {"q-1", "q-2"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from release_cache.log.sheets import ACCOUNTS, ground, sheet
+from release_cache.log.entries import ACCOUNTS, entry, ground
 
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.auditor import NewQuery, audit
@@ -23,7 +23,7 @@ from gateway.release_cache.events import (
 
 A, B = frozenset({"alice"}), frozenset({"bob"})
 _RULES = Auditing(10, 1, (), UnreadableConditions.REFUSE)
-_SHEET = sheet(1)
+_SHEET = entry(1)
 _BODY = body_of(EntryCharged(_SHEET, ACCOUNTS["alice"]))
 
 
@@ -53,7 +53,7 @@ def test_event_that_cannot_be_read_says_so(body: str) -> None:
     assert read_event("of another kind", "r", body) == UnreadableEvent("of another kind", "r", None)
 
 
-def test_tables_of_a_sheet_of_another_version_are_known() -> None:
+def test_tables_of_an_entry_of_another_version_are_known() -> None:
     """They stand where they always stood."""
     found = read_event("bought", _SHEET.release, _of_another_version(_BODY))
     assert found == UnreadableEvent("bought", _SHEET.release, _SHEET.ground.tables)
@@ -75,7 +75,7 @@ def test_unreadable_answer_refuses_its_tables_to_its_group_alone() -> None:
 
 def test_unreadable_telling_of_a_known_release_is_about_its_tables() -> None:
     """What it was about is known, if not what of it was told."""
-    histories, one = Histories(), sheet(1)
+    histories, one = Histories(), entry(1)
     histories.bought(one, "alice")
     histories.unread(UnreadableEvent("told", one.release, None), "bob")
     other = replace(one.ground, shape="elsewhere", tables=frozenset({"elsewhere"}))
@@ -95,7 +95,7 @@ def test_size_that_was_kept_without_its_noise_is_unknown() -> None:
     """As it was written before sizes had noise: read, and nothing is said of how many there are."""
     found = read_event("answered", "r", '{"counts": [3], "rows": 1, "slot": 0}')
     assert found == ContentStored("r", (3,), 0)
-    histories, one = Histories(), sheet(1)
+    histories, one = Histories(), entry(1)
     histories.bought(one, "alice")
     histories.answered(ContentStored(one.release, (3,), 0))
     audit([NewQuery(one.ground, Fraction(1))], histories.of(A), _RULES)

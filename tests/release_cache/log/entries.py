@@ -60,7 +60,7 @@ def slot(scale: int = 20, name: str = "units") -> CachedSlot:
     return CachedSlot(name, (DiscreteLaplace(Fraction(scale)),), Fraction(1, scale), 1)
 
 
-def sheet(
+def entry(
     number: int,
     about: ReleaseScope | None = None,
     *,
@@ -98,7 +98,7 @@ class Desk:
     minutes: int = 0
     price: Fraction = field(default_factory=lambda: Fraction(1, 1000))
 
-    def book(self) -> ReleaseCache:
+    def cache(self) -> ReleaseCache:
         return ReleaseCache(self.bank.engine, self.bank.trail.seal, self.dataset)
 
     def write(
