@@ -26,7 +26,7 @@ from gateway.config import SettingsConflict
 from gateway.policy.subjects import Subject
 from gateway.query_service import QueryService
 from gateway.requests.request import Answer, Request
-from gateway.stages import charge, quote, source_access
+from gateway.stages import charge, prepare, quote
 from gateway.stages import execute as executing
 
 _LIMIT_S = 600.0
@@ -37,10 +37,10 @@ _STAGES = {
     "quote": (pipeline, "quote_query"),
     "rehearse": (quote, "rehearse"),
     "charge": (charge, "charge_query"),
-    "prepare": (source_access.SourceAccess, "prepare"),
-    "source": (source_access.SourceAccess, "run"),
+    "prepare": (prepare.SourceAccess, "prepare"),
+    "source": (prepare.SourceAccess, "run"),
     "noise": (executing, "add_noise"),
-    "histograms": (source_access.SourceAccess, "count"),
+    "histograms": (prepare.SourceAccess, "count"),
     "choices": (executing, "add_choices"),
     "release as text": (executing, "release_constant"),
     "finish": (pipeline, "finish_query"),

@@ -20,18 +20,21 @@ from gateway.requests.request import Answer, Estimate, Request
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import BoundQuery, bind_query
-from gateway.stages.charge import AlreadyCharged, charge_quote, require_new_key
-from gateway.stages.deferred import DeferredStatement, defer_query
-from gateway.stages.estimate import estimate_quote
+from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
 from gateway.stages.execute import Released, execute_query
-from gateway.stages.finish import finish_query, pass_through, require_query
-from gateway.stages.prepare import check_query, prepare_query
+from gateway.stages.finish import (
+    DeferredStatement,
+    defer_query,
+    estimate_quote,
+    finish_query,
+    pass_through,
+    require_query,
+)
+from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.quote import forecast_query, price_query, quote_query
 from gateway.stages.record import EstimateRecord, QueryRecord, identify_query, record_outcome
-from gateway.stages.repeated_key import find_first_answer
 from gateway.stages.reply_grid import Grid, on_grid
 from gateway.stages.services import Services
-from gateway.stages.source_access import SourceAccess
 from gateway.units import Delta, Epsilon
 
 
@@ -56,7 +59,7 @@ def answer(
                     entropy=services.entropy,
                     cancelled=cancelled,
                     limit_s=services.limit_s,
-                    results=services.results,
+                    results=services.repeats.of(bound.dataset).results,
                 )
             except AlreadyCharged as earlier:
                 found = _find_first_answer(services, bound, earlier.receipt, cancelled)
@@ -86,7 +89,7 @@ def release_query(
                     proven=source.proven,
                     now=services.now(),
                     limit_s=services.limit_s,
-                    quotes=services.quotes,
+                    quotes=services.repeats.of(query.dataset).quotes,
                 )
                 prepare_query(quote, source)
                 attempts.bill = charge_quote(
@@ -100,7 +103,7 @@ def release_query(
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,
-            results=services.results,
+            results=services.repeats.of(query.dataset).results,
         )
 
 
@@ -170,24 +173,26 @@ def _record(
 def _bind(
     services: Services, subject: Subject, request: Request, record: QueryRecord, grid: Grid
 ) -> BoundQuery:
-    return bind_query(
+    bound = bind_query(
         request,
         subject,
         find=services.find_dataset,
         twin=services.twin,
         now=services.now(),
         record=record,
-        grid=grid,
     )
+    # not before: the moment of a refusal must not tell which dataset a subject may not ask
+    grid.step_ms = bound.dataset.policy.results.reply_grid_ms
+    return bound
 
 
 def _find_first_answer(
     services: Services, bound: BoundQuery, earlier: Receipt, cancelled: threading.Event
 ) -> Answer:
-    grid_s = (bound.policy.results.reply_grid_ms or 0) / 1_000
+    grid_s = (bound.dataset.policy.results.reply_grid_ms or 0) / 1_000
     return find_first_answer(
         earlier,
-        bound.subject.name,
+        bound.question.subject.name,
         services.kept,
         limit_s=services.limit_s + grid_s,
         now=services.now,

@@ -14,7 +14,7 @@ from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Answer, Estimate, PastQuestion, Request
-from gateway.stages.deferred import DeferredStatement
+from gateway.stages.finish import DeferredStatement
 from gateway.stages.services import Services
 
 

@@ -7,12 +7,15 @@ title contains TITLE, and nothing else. `--full-samples` lets statistics take al
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import laws
 import pytest
 from hypothesis import settings
 from kinds import mark_kind, unit_guard
+from order import put_together
 from samples import Samples, draws
+from scratch import PASSABLE, Scratch, make_passable
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
@@ -25,6 +28,9 @@ pytest_plugins = (
     "fix_twin",
     "fix_servers",
 )
+
+
+_scratch = Scratch()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks where temporary files are put
 def pytest_configure(config: pytest.Config) -> None:
     # the same examples in every run: what fails here fails there
     Samples.full = config.getoption("--full-samples")
@@ -50,12 +57,38 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("golden files are not rewritten in CI")
     laws.selection.titles = config.getoption("--case")
     unit_guard.install()
+    if not hasattr(config, "workerinput"):
+        _scratch.open(config)
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_unconfigure() -> None:
+    _scratch.remove()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _passable_base(tmp_path_factory: pytest.TempPathFactory) -> None:
+    make_passable(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """An empty directory that the users of servers can pass through, so that servers can be in it."""
+    tmp_path.chmod(PASSABLE)
+    return tmp_path
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before `-m` selects, and after others have shuffled
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     for item in items:
         mark_kind(item)
+    _leave_out(config, items)
+    yield
+    put_together(items)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [item for item in items if not _is_asked_for(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from pydantic import SecretStr
+from scratch import PASSABLE
 from sqlalchemy import URL
 
 from gateway.config import Settings
@@ -110,6 +111,7 @@ def do_without_fsync(lease: Lease) -> None:
 @pytest.fixture(scope="session")
 def state_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StateServer]:
     home = tmp_path_factory.mktemp("state-server")
+    home.chmod(PASSABLE)
     with scratch_server(home) as lease:
         do_without_fsync(lease)
         urls = embedded_urls(lease, home)

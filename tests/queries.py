@@ -9,13 +9,11 @@ from gateway.requests.request import Request
 from gateway.stages.analyze import AnalyzedQuery, analyze_query
 from gateway.stages.bind import FindDataset, bind_query
 from gateway.stages.charge import Bill
-from gateway.stages.cost import NO_COST
 from gateway.stages.execute import Released, ResultCache, execute_query
+from gateway.stages.prepare import SourceAccess
 from gateway.stages.query_plan import Quote
 from gateway.stages.record import QueryRecord, identify_query
-from gateway.stages.reply_grid import Grid
 from gateway.stages.services import Services
-from gateway.stages.source_access import SourceAccess
 
 
 def analyzed(
@@ -33,7 +31,6 @@ def analyzed(
         twin=services.twin,
         now=now,
         record=record_of(services, subject, request),
-        grid=Grid(None),
     )
     return analyze_query(bound)
 
@@ -59,10 +56,10 @@ def executed(
     """Run these releases as if they had been charged; nothing is kept of them."""
     return execute_query(
         query,
-        Bill(Quote(releases), NO_COST, {}),
+        Bill(Quote(releases)),
         source,
         services.books[query.policy.name],
-        record=record_of(services, query.subject, query.bound.request),
+        record=record_of(services, query.subject, query.statement.request),
         system_rows=services.system_rows,
         entropy=entropy,
         results=ResultCache(),

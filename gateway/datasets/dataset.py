@@ -1,7 +1,7 @@
 """One served dataset: its policy, its views, its source, and what the source's constraints prove.
 
 A query rests on what the catalog said when the query was prepared; the source holds it while the query runs (see
-`gateway.stages.source_access`). The last catalog is remembered here for quotes and estimates, which ask nothing of the
+`gateway.stages.prepare`). The last catalog is remembered here for quotes and estimates, which ask nothing of the
 source.
 """
 

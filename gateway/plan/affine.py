@@ -1,80 +1,46 @@
-"""What of an aggregated expression is a condition: all that is not affine in its columns.
+"""Conditions in aggregates: everything in an aggregated expression that is not affine in its columns.
 
-Affine are columns, constants, sums and differences, products and quotients with constants, casts between numbers that
-cut nothing, and dates less dates; and the product of two such, which covariances and regressions are made of. Whoever
-has the sum of such an expression has learned sums of its columns. Everything else - CASE, comparisons, NULLIF, COALESCE,
-GREATEST, ABS, rounding, division of whole numbers - can be made to tell rows on one side of a value from those on the
-other, as WHERE does. So it needs the right that WHERE needs, and the auditor compares it as it compares WHERE.
+The sum of an affine expression (`affine_forms.py`) reveals sums of its columns and nothing else. Every other
+expression - CASE, comparisons, NULLIF, COALESCE, GREATEST, ABS, rounding, division of whole numbers - can separate the
+rows on one side of a value from those on the other, as WHERE does. So it needs the permission that WHERE needs, and
+the auditor compares it as it compares WHERE. Of `CASE WHEN c THEN x END + y` the condition is the CASE alone if the
+sum is affine, and else the whole expression.
 
-A number that leaves its type is NULL, a day beyond the calendar is too, and a float that is far larger than what is added
-to it loses it: all these cut as well. Hence affine is only what stays within its type over the declared domain, and what
-is not rounded so far that rows could be told apart (`affine_forms.py`). This holds above a condition, too: of
-`CASE WHEN c THEN x END + y` the condition is the CASE alone, where the sum is one that cuts nothing, and else all of it.
+Aggregates and windows that choose one of a person's values, such as MIN, compare these values. That is a condition if
+the values are mixed (`Affinity.is_mixed`).
 
-INVARIANT: what is not known to be affine is a condition.
+INVARIANT: an expression that is not known to be affine is a condition, and values that are not known to be made in
+one way are mixed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import date
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import ColumnRef
-from gateway.catalog.types import ColumnType, Family
-from gateway.plan import affine_rounding as affine_forms
-from gateway.plan.affine_rounding import NUMBERS, Ends, Form
-from gateway.plan.aggregates import Measure, PerUnit, WindowCall
-from gateway.plan.joins import UnionAll
-from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Constant, Project, Scan, Window
+from gateway.catalog.types import Family
+from gateway.plan.affine_forms import AffineForms, is_null
+from gateway.plan.affine_rounding import NUMBERS, Form
+from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.scalars import (
     Call,
     Case,
     Cast,
-    Literal,
-    Moment,
     Ref,
     Scalar,
-    Shift,
     scalar_origins,
     walk_scalar,
 )
 
-_TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
-_MOST_DAYS: Final = 36_525
-_DAY: Final = 86_400_000_000
-# a year from the ends of the calendar, whatever the zone
-_CALENDAR: Final = (Fraction(date.min.toordinal() + 366), Fraction(date.max.toordinal() - 366))
-_DAYS: Final = Fraction(date.max.toordinal())
-# of several values of one person they choose one
+# these choose one of several values of a person
 _CHOOSING: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "median"})
-_WITHIN: Final = frozenset({"min", "max", "avg", "percentile_cont", "percentile_disc", "median"})
 _ADDED: Final = frozenset({"sum", "avg", "count"})
-_ONE_OF: Final = frozenset({"coalesce", "greatest", "least"})
 
 
 @dataclass
-class Affinity:
-    """Of the expressions of one plan, once names are followed to where they were given."""
-
-    _given: Mapping[str, tuple[Scalar, ...]]
-    _measured: Mapping[str, Measure] = field(default_factory=dict)
-    _windows: Mapping[str, WindowCall] = field(default_factory=dict)
-    _known: frozenset[str] = frozenset()
-    _forms: dict[str, Form] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, plan: Node) -> "Affinity":
-        below = tuple(walk_nodes(plan))
-        return cls(
-            {name: given for node in below for name, given in _given(node)},
-            {name: measure for node in below for name, measure in _measured(node)},
-            {name: call for node in below if isinstance(node, Window) for name, call in node.items},
-            frozenset(one.id for node in below if _is_public(node) for one in node.fields),
-        )
+class Affinity(AffineForms):
+    """The conditions in the expressions of one plan. Names are followed to the expressions behind them."""
 
     def conditions(self, measure: Measure) -> frozenset[ColumnRef]:
         """The columns by which the aggregate chooses among rows, or values."""
@@ -90,7 +56,8 @@ class Affinity:
     def is_choice(self, measure: Measure) -> bool:
         """Whether the aggregate chooses one of several mixed values, and so compares them."""
         chooses = measure.function in _CHOOSING or measure.distinct
-        return chooses and any(map(self.is_mixed, measure.arguments))
+        equal = measure.distinct or measure.function == "mode"
+        return chooses and any(self.is_mixed(one, equal=equal) for one in measure.arguments)
 
     def window_conditions(self, call: WindowCall) -> frozenset[ColumnRef]:
         """The columns by which a window function chooses among rows: it orders by mixed values, or hands one on."""
@@ -101,12 +68,17 @@ class Affinity:
             *(scalar_origins(one) for one in chosen if self.is_mixed(one))
         )
 
-    def is_mixed(self, scalar: Scalar) -> bool:
-        """Whether the rows of one person can have it from different columns, or with values that are known to all.
+    def is_mixed(self, scalar: Scalar, *, equal: bool = True) -> bool:
+        """Whether a person's values are made in different ways, so that comparing them is a condition.
 
-        Whoever takes the least of a column and a constant has compared them. Rows of a union have such, and rows that meet
-        the rows of a public table, of VALUES, or a number of the row, by which a column is then multiplied. The least of
-        `a * (b - 5)` is that of the greatest or the least a, and tells on which side of 5 b is.
+        The least of a column and a constant compares both. Five things mix values:
+        - a union, a public table, VALUES, the number of a row, or a count of rows beside a column;
+        - a CASE of several values, unless these are constants or lie in intervals that do not overlap. With `equal`, the
+          comparison also reveals equality, so the intervals must not touch either;
+        - a CASE or a condition as a part of an expression: it may multiply a column by 0 or 1;
+        - a product with a factor that may be negative: the least of `a * (b - 5)` has the greatest a if b is below 5, and
+          else the least a;
+        - a sum of rows whose values may be negative: the value times the number of rows is such a product.
         """
         leaves: set[str] = set()
         left, seen = [scalar], set[str]()
@@ -114,23 +86,90 @@ class Affinity:
             made = left.pop()
             if self.form(made).degree > 1 and not self._keeps_order(made):
                 return True
+            if self._chooses_among_several(made, equal=equal) or self._subtracts_sums(made):
+                return True
             for one in walk_scalar(made):
                 if not isinstance(one, Ref) or one.field.id in seen:
                     continue
                 name = one.field.id
                 seen.add(name)
-                given = self._given.get(name, ())
-                if len(set(given)) > 1:
+                if len(set(self._given.get(name, ()))) > 1 or self._adds_negative(name):
                     return True
-                measure, window = self._measured.get(name), self._windows.get(name)
-                if measure is not None and measure.function != "count":
-                    given = measure.arguments
-                if window is not None:
-                    given = (*window.arguments, *(key for key, _ in window.order))
-                left.extend(given)
-                if not given or (window is not None and not window.arguments):
+                behind, is_leaf = self._behind(name)
+                left.extend(behind)
+                if is_leaf:
                     leaves.add(name)
-        return len(leaves) > 1 and any(one in self._known or one in self._windows for one in leaves)
+        return len(leaves) > 1 and any(self._is_known_number(one) for one in leaves)
+
+    def _behind(self, name: str) -> tuple[tuple[Scalar, ...], bool]:
+        """The expressions behind a name, and whether it has a value of its own."""
+        measure, window = self._measured.get(name), self._windows.get(name)
+        if window is not None:
+            keys = (key for key, _ in window.order)
+            return (*window.arguments, *keys), not window.arguments
+        if measure is not None and measure.function != "count":
+            return measure.arguments, not measure.arguments
+        given = self._given.get(name, ())
+        return given, not given
+
+    def _adds_negative(self, name: str) -> bool:
+        """Whether it is a sum of values that may be negative."""
+        made_of = self._measured.get(name) or self._windows.get(name)
+        if made_of is None or made_of.function != "sum":
+            return False
+        return not all(map(self._is_never_negative, made_of.arguments))
+
+    def _is_known_number(self, name: str) -> bool:
+        """Whether the analyst can know or choose the number: of a public row, of a row in a window, or a count of rows."""
+        return name in self._known or name in self._windows or name in self._measured
+
+    def _chooses_among_several(self, scalar: Scalar, *, equal: bool) -> bool:
+        """Whether a CASE in it gives one of several values that a comparison may tell apart."""
+        while isinstance(scalar, Cast) and scalar.what.type.family in NUMBERS:
+            scalar = scalar.what
+        if isinstance(scalar, Ref) or not self.form(scalar).degree:
+            return False  # the expression behind a name is examined by itself
+        if not isinstance(scalar, Case):
+            return self._has_choice(scalar)
+        results = [one for one in dict.fromkeys(scalar.results) if not is_null(one)]
+        if any(self._has_choice(one) for one in results):
+            return True
+        return not _are_apart([self.form(one) for one in results], touching=not equal)
+
+    def _has_choice(self, scalar: Scalar) -> bool:
+        """Whether a part of it is a CASE of several values, or a condition as a number, wherever it was given a name."""
+        left, seen = [scalar], set[str]()
+        while left:
+            for one in walk_scalar(left.pop()):
+                if isinstance(one, Case) and len({*map(_plain, one.results)} - {None}) > 1:
+                    return True
+                if isinstance(one, Cast) and one.what.type.family is Family.BOOLEAN:
+                    return True
+                if isinstance(one, Ref) and one.field.id not in seen:
+                    seen.add(one.field.id)
+                    left.extend(self._given.get(one.field.id, ()))
+        return False
+
+    def _subtracts_sums(self, scalar: Scalar) -> bool:
+        """Whether a sum of rows and another value are subtracted: a sum grows with the number of rows."""
+        read = [one for one in walk_scalar(scalar) if isinstance(one, Ref)]
+        if len({one.field.id for one in read}) < 2 or not any(map(self._is_sum, read)):  # noqa: PLR2004 - two values
+            return False
+        return not self._is_never_negative(scalar)
+
+    def _is_sum(self, ref: Ref) -> bool:
+        name = ref.field.id
+        made_of = self._measured.get(name) or self._windows.get(name)
+        if made_of is not None:
+            return made_of.function == "sum"
+        given = self._given.get(name, ())
+        return any(
+            self._is_sum(one) for made in given for one in walk_scalar(made) if isinstance(one, Ref)
+        )
+
+    def _is_never_negative(self, scalar: Scalar) -> bool:
+        ends = self.form(scalar).ends
+        return ends is not None and ends[0] >= 0
 
     def _keeps_order(self, scalar: Scalar) -> bool:
         """Whether it is a product of factors that are never below 0: none of them turns the order of the others round."""
@@ -173,93 +212,19 @@ class Affinity:
             for one in scalar.parts:
                 yield from self._parts(one)
 
-    def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
-        match scalar:
-            case Ref():
-                return self._of_ref(scalar)
-            case Literal(value):
-                ends = _ends_of_value(value)
-                return affine_forms.constant_form(None if ends is None else ends[0])
-            case Moment():
-                return Form(0)
-            case Cast(what) if what.type.family is Family.BOOLEAN:
-                return affine_forms.truth_form()
-            case Cast(what):
-                return _cast(self.form(what), what.type, scalar.type)
-            case Shift():
-                return self._of_shift(scalar)
-            case Call("negate", (one,)) if _is_number(scalar):
-                minus = affine_forms.constant_form(Fraction(-1))
-                return affine_forms.multiply_forms(self.form(one), minus, scalar.type)
-            case Call("+" | "-", (one, other)):
-                return _added(scalar, self.form(one), self.form(other))
-            case Call("*", (one, other)) if _is_number(scalar):
-                return affine_forms.multiply_forms(self.form(one), self.form(other), scalar.type)
-            case Call("/", (one, Literal(value))) if _is_number(scalar):
-                return _divided(self.form(one), _ends_of_value(value), scalar.type)
-            case Case() | Call():
-                return self._of_choice(scalar)
-            case _:
-                return affine_forms.condition_form(scalar.type)
 
-    def _of_choice(self, scalar: Case | Call) -> Form:
-        """A condition, and where its values are: that of numbers that are handed on is known."""
-        match scalar:
-            case Case():
-                given = scalar.results
-            case Call("nullif", (one, _)):
-                given = (one,)
-            case Call(function, parts) if function in _ONE_OF:
-                given = parts
-            case _:
-                return affine_forms.condition_form(scalar.type)
-        if not _is_number(scalar) or any(one.type.family not in NUMBERS for one in given):
-            return affine_forms.condition_form(scalar.type)
-        forms = [_cast(self.form(one), one.type, scalar.type) for one in given if not _is_null(one)]
-        return replace(affine_forms.merge_forms(forms, scalar.type), chosen=True, cuts=True)
+def _plain(result: Scalar) -> Scalar | None:
+    return None if is_null(result) else result
 
-    def _of_ref(self, ref: Ref) -> Form:
-        name = ref.field.id
-        known = self._forms.get(name)
-        if known is None:
-            known = self._forms[name] = self._of_name(ref)
-        return known
 
-    def _of_name(self, ref: Ref) -> Form:
-        if measure := self._measured.get(ref.field.id):
-            return self._of_measure(ref, measure)
-        given = self._given.get(ref.field.id, ())
-        if not given:
-            return _column(ref)
-        forms = [self.form(one) for one in given]
-        if len(forms) == 1:
-            return replace(forms[0], cuts=False)
-        made = affine_forms.merge_forms(forms, ref.type)
-        return replace(made, mixed=made.mixed or len(set(given)) > 1)
-
-    def _of_measure(self, ref: Ref, measure: Measure) -> Form:
-        """What was made of the rows of a person: a number of its own, of the degree and with the factors of its argument."""
-        forms = [self.form(one) for one in measure.arguments]
-        if measure.function == "count" or not forms or not forms[0].degree:
-            return _column(ref)
-        one = forms[0]
-        if measure.function in _WITHIN and ref.type.family in NUMBERS:
-            of = measure.arguments[0].type
-            return _cast(replace(one, mixed=False, chosen=False, cuts=False), of, ref.type)
-        return replace(_column(ref), degree=one.degree, factors=one.factors, relative=one.scales)
-
-    def _of_shift(self, shift: Shift) -> Form:
-        inner = replace(self.form(shift.moved), cuts=False)
-        if abs(shift.days) > _MOST_DAYS or abs(shift.microseconds) > _DAY or shift.months:
-            return affine_forms.condition_form(shift.type)
-        if not inner.degree and not inner.chosen:
-            return inner  # a constant: NULL in all rows, or in none
-        if inner.ends is None:
-            return affine_forms.condition_form(shift.type)
-        low, high = inner.ends[0] + shift.days - 2, inner.ends[1] + shift.days + 2
-        if low < _CALENDAR[0] or high > _CALENDAR[1]:
-            return affine_forms.condition_form(shift.type)
-        return replace(inner, ends=(low, high))
+def _are_apart(forms: Sequence[Form], *, touching: bool) -> bool:
+    """Whether their values lie in intervals that do not overlap; `touching`: they may have an end in common."""
+    known = sorted(one.ends for one in forms if one.ends is not None)
+    if len(known) < len(forms):
+        return False
+    return all(
+        one[1] < other[0] or (touching and one[1] == other[0]) for one, other in pairwise(known)
+    )
 
 
 def choice_results(condition: Scalar) -> tuple[Scalar, ...]:
@@ -271,102 +236,3 @@ def _decided_by(condition: Scalar) -> Iterable[Scalar]:
     if isinstance(condition, Case):
         return tuple(when for when, _ in condition.branches)
     return (condition,)
-
-
-def _given(node: Node) -> Iterator[tuple[str, tuple[Scalar, ...]]]:
-    match node:
-        case Project():
-            for one, (_, scalar) in zip(node.fields, node.items, strict=True):
-                yield one.id, (scalar,)
-        case PerUnit():
-            for one, (_, scalar) in zip(node.fields, node.keys, strict=False):
-                yield one.id, (scalar,)
-        case UnionAll():
-            sides = zip(node.fields, node.left.fields, node.right.fields, strict=True)
-            for one, left, right in sides:
-                yield one.id, (Ref(left), Ref(right))
-
-
-def _measured(node: Node) -> Iterator[tuple[str, Measure]]:
-    if isinstance(node, PerUnit):
-        named = zip(node.fields[len(node.keys) :], node.measures, strict=True)
-        yield from ((one.id, measure) for one, (_, measure) in named)
-
-
-def _is_public(node: Node) -> bool:
-    return isinstance(node, Constant) or (isinstance(node, Scan) and node.table.public)
-
-
-def _is_number(scalar: Call | Case) -> bool:
-    given = scalar.parts if isinstance(scalar, Call) else scalar.results
-    return {scalar.type.family, *(one.type.family for one in given)} <= NUMBERS
-
-
-def _is_null(scalar: Scalar) -> bool:
-    if isinstance(scalar, Cast):
-        return _is_null(scalar.what)
-    return isinstance(scalar, Literal) and scalar.value is None
-
-
-def _column(ref: Ref) -> Form:
-    domain = ref.domain
-    if isinstance(domain, Interval):
-        low, high = _ends_of_value(domain.low), _ends_of_value(domain.high)
-        if low is not None and high is not None:
-            return affine_forms.domain_form((low[0], high[1]), high[1] - low[0])
-    if isinstance(domain, Values) and ref.type.family in NUMBERS:
-        known = sorted(ends[0] for one in domain.values if (ends := _ends_of_value(one)))
-        if known:
-            gaps = [high - low for low, high in pairwise(known)]
-            return affine_forms.domain_form((known[0], known[-1]), min(gaps, default=Fraction(1)))
-    return affine_forms.type_form(ref.type)
-
-
-def _ends_of_value(value: object) -> Ends | None:
-    if isinstance(value, int | Fraction):
-        return Fraction(value), Fraction(value)
-    if isinstance(value, date):
-        return Fraction(value.toordinal()), Fraction(value.toordinal())
-    return None
-
-
-def _added(call: Call, one: Form, other: Form) -> Form:
-    families = {part.type.family for part in call.parts}
-    if families <= _TIMES and call.function == "-":
-        return _between(one, other, families, call.type)
-    if not _is_number(call):
-        return affine_forms.condition_form(call.type)
-    if call.function == "-" and other.ends is not None:
-        other = replace(other, ends=(-other.ends[1], -other.ends[0]))
-    return affine_forms.add_forms(one, other, call.type)
-
-
-def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) -> Form:
-    """The days between two dates, or the time between two moments."""
-    made = Form(
-        max(one.degree, other.degree),
-        mixed=one.mixed or other.mixed,
-        chosen=one.chosen or other.chosen,
-    )
-    if families != {Family.DATE} or kind.family is not Family.WHOLE:
-        return made
-    ends = -_DAYS, _DAYS
-    if one.ends is not None and other.ends is not None:
-        ends = one.ends[0] - other.ends[1], one.ends[1] - other.ends[0]
-    return replace(made, ends=ends, least=Fraction(1))
-
-
-def _divided(one: Form, by: Ends | None, kind: ColumnType) -> Form:
-    if by is None or not by[0] or kind.family is Family.WHOLE:
-        return affine_forms.condition_form(kind)
-    return affine_forms.divide_form(one, by[0], kind)
-
-
-def _cast(form: Form, of: ColumnType, to: ColumnType) -> Form:
-    if of == to:
-        return replace(form, cuts=False)
-    if of.family is Family.DATE and to.family is Family.TIMESTAMP:
-        return replace(form, cuts=False)
-    if not {of.family, to.family} <= NUMBERS:
-        return affine_forms.condition_form(to)
-    return affine_forms.convert_form(form, of, to)

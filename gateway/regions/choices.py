@@ -13,19 +13,39 @@ from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
 
 MOST_RESULTS: Final = 64
+MOST_NESTED: Final = 5
+"""Functions that choose, such as GREATEST, are read as choices up to this depth."""
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 
 
 def as_choice(scalar: Scalar) -> Scalar:
-    """The expression as an equivalent CASE, if there is one; otherwise unchanged."""
+    """The expression as an equivalent CASE, if there is one; otherwise unchanged.
+
+    INVARIANT: choices nested deeper than `MOST_NESTED` stay as they are, and are opaque. The CASE contains the choice's
+    argument several times, so reading it takes work that is exponential in the depth.
+    """
     match scalar:
         case Cast(what, kind) if what.type.family is Family.BOOLEAN and kind.family in _NUMBERS:
             return of_condition(what, scalar)
         case Call():
             as_case = function_of(scalar).as_case
-            return scalar if as_case is None else as_case(scalar)
+            if as_case is None or _nesting(scalar) > MOST_NESTED:
+                return scalar
+            return as_case(scalar)
         case _:
             return scalar
+
+
+def _nesting(scalar: Scalar) -> int:
+    """How deep functions that choose are nested in it."""
+    deepest, left = 0, [(scalar, 0)]
+    while left:
+        one, depth = left.pop()
+        if isinstance(one, Call) and function_of(one).as_case is not None:
+            depth += 1
+            deepest = max(deepest, depth)
+        left.extend((part, depth) for part in one.parts)
+    return deepest
 
 
 def of_condition(condition: Scalar, whole: Scalar) -> Case:

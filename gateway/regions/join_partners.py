@@ -6,6 +6,7 @@ the rows of an inner join.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from gateway.plan.fields import BOOLEAN
 from gateway.plan.relations import conjuncts
@@ -23,8 +24,11 @@ from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import opaque_region, region_of
-from gateway.regions.region import Region
+from gateway.regions.region import NOTHING, Region, region_along, region_of_cells
 from gateway.regions.relation import Relation, links_of_both, without_repeated
+
+_WITH_PARTNER: Final = NameCells(frozenset({"true"}))
+_ALONE: Final = NameCells(frozenset({"false"}))
 
 
 @dataclass
@@ -65,17 +69,22 @@ class Partners:
         both = links_of_both(left.links, right.links) | links
         self.met.append(Relation({}, atoms, both, (*left.conditions, *conditions)))
 
-    def with_partner(self, met: Relation, whole: Relation, bases: Mapping[str, Base]) -> Relation:
-        """The rows that have a partner, with the conditions and columns that an inner join would have."""
+    def with_partner(
+        self, met: Relation, whole: Relation, bases: Mapping[str, Base]
+    ) -> Iterator[Relation]:
+        """The rows that have a partner, with the conditions and columns that an inner join would have.
+
+        The number of rows without a partner reveals the number of rows with one. So if the conditions can select rows
+        without, all rows with a partner are revealed as well.
+        """
         columns = {name: normal(self._near_of(one)) for name, one in whole.columns.items()}
         asked = (part for one in whole.conditions for part in conjuncts(normal(self._near_of(one))))
         added = [one for one in asked if one not in met.conditions]
-        found = replace(met, columns=columns, conditions=(*met.conditions, *added))
-        if not region_of(found.conditions, bases).is_nothing:
-            return found
-        # the number of rows without a partner reveals the number of rows with one
-        near = [one for one in whole.conditions if not column_ids(one) & self.near.keys()]
-        return replace(found, conditions=(*met.conditions, *near))
+        yield replace(met, columns=columns, conditions=(*met.conditions, *added))
+        region = region_of(whole.conditions, bases)
+        if any(self._can_be_without(part) for box in region.boxes for part in box.parts):
+            own = [one for one in whole.conditions if not column_ids(one) & self.near.keys()]
+            yield replace(met, columns=columns, conditions=(*met.conditions, *own))
 
     def _near_of(self, scalar: Scalar) -> Scalar:
         """The expression for rows that have their partner."""
@@ -114,7 +123,7 @@ class Partners:
                     bases,
                 )
             yield replace(whole, links=whole.links - outer), region
-        yield from self._without_few(whole, region, bases)
+        yield from self.without_few(whole, region, bases)
 
     def _apart(self, scalar: Scalar) -> Scalar:
         """The expression in which conditions on the person's only row stand beside the existence of a partner."""
@@ -124,16 +133,42 @@ class Partners:
 
     def _is_without(self, part: tuple[str, Cells]) -> bool:
         name, cells = part
-        return name in self.there and cells != NameCells(frozenset({"true"}))
+        return name in self.there and cells != _WITH_PARTNER
 
-    def _without_few(
-        self, whole: Relation, region: Region, bases: Mapping[str, Base]
+    def _can_be_without(self, part: tuple[str, Cells]) -> bool:
+        """Whether rows without a partner may be in these cells: of a column of the far side, or of EXISTS."""
+        name, cells = part
+        near = self.near.get(name)
+        if isinstance(near, Literal):
+            return cells != _WITH_PARTNER
+        return near is not None and cells.null
+
+    def divides(self, whole: Relation, key: Scalar) -> bool:
+        """Whether a key reads columns of a partner that few persons have."""
+        return any(column_ids(key) & self.few[said][1] for said in whole.links & self.few.keys())
+
+    def without_few(
+        self, whole: Relation, region: Region, bases: Mapping[str, Base], *, all_rows: bool = False
     ) -> Iterator[tuple[Relation, Region]]:
-        """The rows with NULL for a partner that few persons have: all rows, except for those of the few."""
+        """The rows of the region with NULL for a partner that few persons have: all rows, except for those of the few.
+
+        With `all_rows`, the rows of the region are divided by columns of the partner, so these are among the parts.
+        """
         for said in sorted(whole.links & self.few.keys()):
             there, far = self.few[said]
-            if any(name in far and cells.null for box in region.boxes for name, cells in box.parts):
-                own = [one for one in whole.conditions if not column_ids(one) & far]
-                alone = Call("not", (there,), BOOLEAN, nullable=False)
-                found = replace(whole, links=whole.links - {said}, conditions=(*own, alone))
-                yield found, region_of(found.conditions, bases)
+            axis = bases[there.field.id].axis
+            boxes = [
+                box
+                for box in region.boxes
+                if all_rows or any(name in far and cells.null for name, cells in box.parts)
+            ]
+            if axis is None or not boxes:
+                continue
+            found = NOTHING
+            for box in boxes:
+                part = region_along(axis, _ALONE)
+                for name, cells in box.parts:
+                    if name not in far:
+                        part = part.meet(region_of_cells(region.axis(name), cells))
+                found = found.join(part)
+            yield replace(whole, links=whole.links - {said}), found

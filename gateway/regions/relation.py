@@ -17,6 +17,7 @@ from gateway.regions.region import Region
 OUTER: Final = "left join"
 """How the link of an outer join begins."""
 _FINE: Final = 24
+_FEW: Final = 3  # days, years or amounts: fewer than a week, which is a common window
 _MOST_NESTED: Final = 8
 
 
@@ -65,15 +66,15 @@ def is_small(region: Region) -> bool:
 
 
 def _is_few(cells: Cells, axis: RegionAxis) -> bool:
-    if axis.quasi:
-        found = cell_count(cells, axis)
+    if axis.kind is AxisKind.NAMES:
+        found = cell_count(cells, axis) if axis.quasi else None
         return found is not None and found <= _FINE
-    if axis.column is None or axis.kind is not AxisKind.STEPS or is_only_null(cells):
+    if axis.column is None or is_only_null(cells):
         return False
     found = cell_count(without_null(cells), axis)
-    if found is None or found > _FINE:
+    if found is None or found > _FEW:
         return False
-    return axis.size is None or found * _FINE <= axis.size
+    return axis.quasi or axis.size is None or found * _FINE <= axis.size
 
 
 def is_equality(part: Scalar) -> bool:

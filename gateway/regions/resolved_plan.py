@@ -65,11 +65,24 @@ class ResolvedPlan:
     def met(self) -> "Iterator[ResolvedPlan]":
         """For each outer join the rows that have a partner, and those that were selected because they have none."""
         for one in self.partners:
-            found = self._over(self.lineage.partners.with_partner(one, self.relation, self.bases))
-            if not found.region.is_nothing:
-                yield replace(found, partners=())
+            for relation in self.lineage.partners.with_partner(one, self.relation, self.bases):
+                found = self._over(relation)
+                if not found.region.is_nothing:
+                    yield replace(found, partners=())
         for relation, region in self.lineage.partners.without_partner(self.relation, self.bases):
             yield replace(self, relation=relation, region=region, partners=())
+
+    def without_few(
+        self, regions: Iterable[Region], keys: Iterable[Scalar]
+    ) -> "Iterator[ResolvedPlan]":
+        """The rows without a partner that few have, of regions of aggregates and of groups by these keys."""
+        partners, asked = self.lineage.partners, [(one, False) for one in regions]
+        if any(partners.divides(self.relation, one) for one in keys):
+            asked.append((self.region, True))
+        for region, all_rows in asked:
+            found = partners.without_few(self.relation, region, self.bases, all_rows=all_rows)
+            for relation, without in found:
+                yield replace(self, relation=relation, region=without, partners=())
 
     def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
         """Totals of windows with these names, and the rows that they were computed from."""

@@ -121,12 +121,9 @@ def aggregate_scopes(
     """
     followed = resolve_plan(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
-    read = followed.lineage.made_of(
-        each
-        for one in measures
-        for part in one.scalars
-        for each in column_ids(followed.resolved(part))
-    )
+    given = [part for one in measures for part in one.scalars] + [key for _, key in plan.keys]
+    asked = [*map(followed.resolved, given), *followed.relation.conditions]
+    read = followed.lineage.made_of(column_ids(*asked))
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
     found: list[ReleaseScope] = []
@@ -164,7 +161,11 @@ def _revealed(
             keys = _keys(plan, values, followed, one) if one.within else ground.keys
             own = replace(_of_relation(ground, one), keys=keys)
             yield own
-        yield from _beside(own, told, one)
+        beside = _beside(own, told, one)
+        yield from beside
+        asked = [one.inside(followed.resolved(key)) for _, key in plan.keys]
+        for part in one.without_few((each.region for each in beside), asked):
+            yield _of_relation(ground, part)
         left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from gateway.plan.relations import conjuncts
-from gateway.plan.scalars import Ref, Scalar, column_ids, map_parts, walk_scalar
+from gateway.plan.scalars import Ref, Scalar, map_parts, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.normal_form import normal
 from gateway.regions.region import TooLarge
@@ -31,7 +31,8 @@ MOST_SIDES: Final = 32
 Links: TypeAlias = Mapping[str, Scalar]
 MOST_RELATIONS: Final = 4 * MOST_SIDES
 """More relations of one statement, at any depth, are not compared one by one."""
-_MOST_PARTS: Final = 4_000
+_MOST_PARTS: Final = 1_000
+_DEEPEST: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +69,33 @@ class UnionSide:
         )
 
     def inside(self, scalar: Scalar) -> Scalar:
-        """The expression in rows of this side; `TooLarge` if it is very long.
+        """The expression in rows of this side; `TooLarge` if it is very long or deep.
 
         INVARIANT: its parts are counted before they are put together. Each union of a union may double them.
         """
-        if self.columns.keys().isdisjoint(column_ids(scalar)):
+        read = [one.field.id for one in walk_scalar(scalar) if isinstance(one, Ref)]
+        inside = [self.columns[one] for one in read if one in self.columns]
+        if not inside:
             return scalar
-        if sum(map(self._parts, walk_scalar(scalar))) > _MOST_PARTS:
+        parts = sum(1 for each in (scalar, *inside) for _ in walk_scalar(each))
+        if parts > _MOST_PARTS or _depth(scalar) + max(map(_depth, inside)) > _DEEPEST:
             raise TooLarge
         return normal(self._replaced(scalar))
-
-    def _parts(self, one: Scalar) -> int:
-        if not isinstance(one, Ref) or one.field.id not in self.columns:
-            return 1
-        return sum(1 for _ in walk_scalar(self.columns[one.field.id]))
 
     def _replaced(self, scalar: Scalar) -> Scalar:
         if isinstance(scalar, Ref):
             return self.columns.get(scalar.field.id, scalar)
         return map_parts(scalar, self._replaced)
+
+
+def _depth(scalar: Scalar) -> int:
+    """How deep the parts of the expression are nested."""
+    deepest, left = 0, [(scalar, 1)]
+    while left:
+        one, depth = left.pop()
+        deepest = max(deepest, depth)
+        left.extend((part, depth + 1) for part in one.parts)
+    return deepest
 
 
 def rows_of_side(relation: Relation, union: Atom, side: UnionSide, equalities: Links) -> Relation:

@@ -12,10 +12,10 @@ once, because the same tables, keys and prices come again and again. 10,000 rele
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock, RLock
-from typing import Final, TypeVar, cast
+from typing import Final
 
 from sqlalchemy import Engine
 
@@ -23,12 +23,11 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.events import Emit, StateForged, ignore_event
 from gateway.lru_cache import LruCache
 from gateway.overlap.history import History
-from gateway.regions.region import Box, Region
-from gateway.regions.scope import GroupKey, ReleaseScope
+from gateway.regions.scope import ReleaseScope
 from gateway.release_cache.audit_history import Histories
 from gateway.release_cache.copies import Copy, find_copy
 from gateway.release_cache.entitlements import Entitlements
-from gateway.release_cache.entry import CacheEntry, Content
+from gateway.release_cache.entry import CacheEntry, Content, Interned
 from gateway.release_cache.event_log import load_after, load_content, load_end, load_last
 from gateway.release_cache.events import (
     ColumnsShared,
@@ -39,55 +38,9 @@ from gateway.release_cache.events import (
     LoggedEvent,
     UnreadableEvent,
 )
-from gateway.release_cache.group_index import GroupIndex
-from gateway.release_cache.index import EntryIndex
+from gateway.release_cache.index import EntryIndex, GroupIndex
 from gateway.release_cache.serialization import content_of_text
 from gateway.trail.seal import EventChain, ForgedRow, Seal
-
-Part = TypeVar("Part")
-
-
-class Interned:
-    """Equal parts of cache entries, stored once. The caller keeps threads apart."""
-
-    def __init__(self) -> None:
-        self._parts: dict[object, object] = {}
-
-    def sheet(self, sheet: CacheEntry) -> CacheEntry:
-        """The same entry, made of parts that other entries share."""
-        return replace(
-            sheet,
-            ground=self.ground(sheet.ground),
-            bounding=self.part(sheet.bounding),
-            slots=self.part(tuple(map(self.part, sheet.slots))),
-            choices=self.part(tuple(map(self.part, sheet.choices))),
-            asked_at=self.part(sheet.asked_at),
-            touched=self.part(sheet.touched),
-        )
-
-    def ground(self, ground: ReleaseScope) -> ReleaseScope:
-        region = ground.region
-        boxes = tuple(self._box(one) for one in region.boxes)
-        return replace(
-            ground,
-            shape=self.part(ground.shape),
-            tables=self.part(ground.tables),
-            region=self.part(Region(self.part(region.axes), boxes)),
-            keys=tuple(map(self._key, ground.keys)),
-            unreadable=self.part(ground.unreadable),
-        )
-
-    def part(self, part: Part) -> Part:
-        return cast("Part", self._parts.setdefault((type(part), part), part))
-
-    def _key(self, key: GroupKey) -> GroupKey:
-        """Values of different types may be equal, such as 1 and true; what is handed out has the types that came in."""
-        types = tuple(map(type, key.values or ()))
-        return cast("GroupKey", self._parts.setdefault((types, key), key))
-
-    def _box(self, box: Box) -> Box:
-        return Box(tuple((self.part(name), self.part(cells)) for name, cells in box.parts))
-
 
 MOST_CELLS: Final = 4_000_000
 _EMPTY: Final = 16  # what an entry takes besides its cells, in cells

@@ -3,18 +3,20 @@
 INVARIANT: all of it is public. An entry follows from queries, policies and prices; its content was released.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 from gateway.catalog.values import Value
 from gateway.noise.combined_noise import AnyNoise, unit_variance
 from gateway.noise.drawn_choices import Span
 from gateway.noise.exponential import Choice as Selecting
-from gateway.regions.scope import ReleaseScope
+from gateway.regions.region import Box, Region
+from gateway.regions.scope import GroupKey, ReleaseScope
 from gateway.units import Epsilon
 
+Part = TypeVar("Part")
 Key: TypeAlias = tuple[Value | None, ...]
 
 
@@ -95,3 +97,45 @@ class Content:
 def spread_of(slot: CachedSlot) -> Fraction:
     """The variance of the slot's noise when one unit moves it by 1."""
     return unit_variance(slot.noises, slot.most)
+
+
+class Interned:
+    """Equal parts of cache entries, stored once. The caller keeps threads apart."""
+
+    def __init__(self) -> None:
+        self._parts: dict[object, object] = {}
+
+    def sheet(self, sheet: CacheEntry) -> CacheEntry:
+        """The same entry, made of parts that other entries share."""
+        return replace(
+            sheet,
+            ground=self.ground(sheet.ground),
+            bounding=self.part(sheet.bounding),
+            slots=self.part(tuple(map(self.part, sheet.slots))),
+            choices=self.part(tuple(map(self.part, sheet.choices))),
+            asked_at=self.part(sheet.asked_at),
+            touched=self.part(sheet.touched),
+        )
+
+    def ground(self, ground: ReleaseScope) -> ReleaseScope:
+        region = ground.region
+        boxes = tuple(self._box(one) for one in region.boxes)
+        return replace(
+            ground,
+            shape=self.part(ground.shape),
+            tables=self.part(ground.tables),
+            region=self.part(Region(self.part(region.axes), boxes)),
+            keys=tuple(map(self._key, ground.keys)),
+            unreadable=self.part(ground.unreadable),
+        )
+
+    def part(self, part: Part) -> Part:
+        return cast("Part", self._parts.setdefault((type(part), part), part))
+
+    def _key(self, key: GroupKey) -> GroupKey:
+        """Values of different types may be equal, such as 1 and true; what is handed out has the types that came in."""
+        types = tuple(map(type, key.values or ()))
+        return cast("GroupKey", self._parts.setdefault((types, key), key))
+
+    def _box(self, box: Box) -> Box:
+        return Box(tuple((self.part(name), self.part(cells)) for name, cells in box.parts))

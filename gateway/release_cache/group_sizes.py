@@ -18,6 +18,7 @@ from gateway.noise.combined_noise import AnyNoise, variance_of
 from gateway.overlap.history import MOST_UNITS
 from gateway.release_cache.assemble import PlannedMeasurement
 from gateway.release_cache.entry import Content
+from gateway.release_cache.events import ContentStored
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import DistanceOrigin, Rows, Slot, Total, Units
@@ -26,16 +27,6 @@ MOST_COUNTED: Final = 2_000
 """In how many groups the sizes are kept for the auditor."""
 # no value of these is made NULL at the scan where the source has one
 _ALWAYS_THERE: Final = frozenset({Family.WHOLE, Family.DATE, Family.BOOLEAN})
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Noisy group sizes from one slot; `variance` is that of the noise of each."""
-
-    slot: int
-    units: tuple[int, ...]
-    variance: Fraction
-    whole: bool
 
 
 @dataclass(frozen=True, order=True)
@@ -74,28 +65,28 @@ def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Countin
             return None
 
 
-def sizes(errand: PlannedMeasurement, content: Content) -> Counts | None:
-    """The number of units in each group, as far as a slot of the measurement shows it.
+def stored_sizes(release: str, errand: PlannedMeasurement, content: Content) -> ContentStored:
+    """The event that the content is stored, with the number of units in each group as far as a slot shows it.
 
-    None where nothing was counted, the groups are too many or were found in the data, or all that there is is noise.
+    Without it where nothing was counted, the groups are too many or were found in the data, or all that there is is noise.
     """
-    purchase = errand.purchase
+    unknown, purchase = ContentStored(release, None), errand.purchase
     if purchase is None or not isinstance(purchase.analysis.groups, EnumeratedGroups):
-        return None
+        return unknown
     if len(content.keys) > MOST_COUNTED:
-        return None
+        return unknown
     analysis = purchase.analysis
     counting = counting_of(analysis)
     if counting is None:
-        return None
+        return unknown
     first = sum(len(slot.measurements) for slot in analysis.slots[: counting.slot])
     last = first + len(analysis.slots[counting.slot].measurements)
     summed = map(sum, zip(*content.columns[first:last], strict=True))
     units = tuple(count // counting.most for count in summed)
     if max(map(abs, units), default=0) > MOST_UNITS:
-        return None
+        return unknown
     variance = _variance(purchase.noises[first:last]) / counting.most**2
-    return Counts(counting.slot, units, variance, not counting.from_below)
+    return ContentStored(release, units, counting.slot, variance, whole=not counting.from_below)
 
 
 def _variance(noises: tuple[AnyNoise, ...]) -> Fraction:

@@ -4,8 +4,6 @@ INVARIANT: the noise of what is measured costs what is charged. Nothing is drawn
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
 from fractions import Fraction
 from itertools import islice
 
@@ -17,38 +15,27 @@ from gateway.pricing.price import (
     PricedDataset,
     by_release,
     delta_of_each,
-    price_of,
     purchases,
 )
 from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
 from gateway.release_cache.matching import Match
-from gateway.release_cache.reuse_planner import PlannedPart, ReusePlan
+from gateway.release_cache.reuse_planner import PlannedPart, ReuseContext, ReusePlan
 from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.choices import Choice
-from gateway.units import Epsilon
-
-
-@dataclass(frozen=True)
-class NoiseContext:
-    """By which question, when and in which epoch something is bought; `touched` are the cells it is confined to."""
-
-    query_id: str
-    at: datetime
-    epoch: int
-    touched: tuple[str, ...] | None = None
 
 
 def plan_noise(
     serving: PricedDataset,
     statement: AnalyzedStatement,
     plan: ReusePlan,
-    cost: Fraction,
-    ordering: NoiseContext,
+    context: ReuseContext,
+    touched: tuple[str, ...] | None,
 ) -> tuple[PlannedRelease, ...]:
-    """What there is to do, release by release; `cost` is what is bought of the plan, in the ledger's currency."""
-    bought = purchases(serving, statement, plan.shares, cost)
+    """What there is to do, release by release; `touched` are the cells that what is bought is confined to."""
     whole = plan.bought
+    cost = context.cost * whole
+    bought = purchases(serving, statement, plan.shares, cost)
     errands = []
     for part, purchase in zip(plan.parts, bought, strict=True):
         costs = part.shares.part(cost / whole) if whole else part.shares
@@ -56,7 +43,7 @@ def plan_noise(
         sheet = None
         if purchase is not None:
             delta = delta_of_each(serving, statement) if _is_hidden(part) else Fraction(0)
-            sheet = made.sheet(ordering, price_of(serving, statement.request), delta)
+            sheet = made.sheet(context, touched, delta)
         errands.append(
             PlannedMeasurement(
                 part.name, made.whole, purchase, costs, part.slots, part.choices, sheet
@@ -97,7 +84,9 @@ class _Making:
         noises = tuple(noise for slot in self._slots for noise in slot)
         return ReleaseNoise(self._part.analysis, noises, shown_from, tuple(self._choices))
 
-    def sheet(self, ordering: NoiseContext, price: Epsilon, delta: Fraction) -> CacheEntry:
+    def sheet(
+        self, context: ReuseContext, touched: tuple[str, ...] | None, delta: Fraction
+    ) -> CacheEntry:
         """What is written down of the purchase."""
         wanted, costs = self._part.wanted, self._costs
         slots = [
@@ -119,9 +108,9 @@ class _Making:
         ]
         return CacheEntry(
             release=self._part.name,
-            query_id=ordering.query_id,
-            at=ordering.at,
-            epoch=ordering.epoch,
+            query_id=context.query_id,
+            at=context.now,
+            epoch=context.epoch,
             ground=wanted.ground,
             bounding=wanted.bounding,
             additive=wanted.additive,
@@ -129,13 +118,13 @@ class _Making:
             listed=wanted.listed,
             slots=tuple(slots),
             choices=tuple(choices),
-            asked_at=price,
+            asked_at=context.price,
             delta=delta,
-            touched=self._touched(ordering),
+            touched=self._touched(touched),
             asides=self._part.asides,
         )
 
-    def _touched(self, ordering: NoiseContext) -> tuple[str, ...] | None:
+    def _touched(self, touched: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """INVARIANT: whoever is told of it later gives for all that went into it where that was charged.
 
         What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
@@ -145,7 +134,7 @@ class _Making:
             for match, cost in zip(self._part.slots, self._costs.slots, strict=True)
             if match is not None and cost is not None
         }
-        return ordering.touched if before <= {ordering.touched} else None
+        return touched if before <= {touched} else None
 
 
 def _together(width: int, match: Match | None, bought: Iterator[AnyNoise]) -> tuple[AnyNoise, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
+from functools import cached_property
 from itertools import count
 from typing import Final
 
@@ -25,7 +26,7 @@ from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.decision import OfferedPrice, TopUp, UseCached, Verdict, decide_reuse
 from gateway.release_cache.entry import CacheEntry
-from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.matching import Match, MeasurementRequest, measurement_request
 from gateway.requests.request import CacheUse
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
@@ -37,7 +38,7 @@ class ReuseContext:
     """What a question is planned in.
 
     `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
-    where none was asked for, and None where one was. Nothing that was bought before `since` is taken, and what was
+    where none was asked for, and None where one was. What is bought is bought `now`, in this epoch of the data. Nothing that was bought before `since` is taken, and what was
     bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken. `members`:
     only what these were given is taken; None: what anybody was.
     """
@@ -50,6 +51,8 @@ class ReuseContext:
     cost: Fraction
     default: Epsilon | None
     fresh: bool
+    now: datetime
+    epoch: int
     since: datetime
     awaited_since: datetime
     query_id: str
@@ -96,9 +99,8 @@ class PlannedPart:
         analysis = self.analysis
         listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
         ground = scope_of(analysis.plan, listed, names, there)
-        if ground in self.compared:
-            return ()
-        return (ground, *aggregate_scopes(analysis.plan, ground, names, there))
+        found = (ground, *aggregate_scopes(analysis.plan, ground, names, there))
+        return found if set(found) - set(self.compared) else ()
 
     @property
     def taken(self) -> Iterator[Match]:
@@ -127,21 +129,25 @@ class PlannedPart:
 
 @dataclass(frozen=True)
 class ReusePlan:
-    """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else."""
+    """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else.
+
+    `oldest` is the time of the oldest entry that was looked at: until it is too old, the same entries are looked at.
+    """
 
     parts: tuple[PlannedPart, ...]
     awaited: bool = False
+    oldest: datetime | None = None
 
-    @property
+    @cached_property
     def shares(self) -> tuple[CostShares, ...]:
         return tuple(one.shares for one in self.parts)
 
-    @property
+    @cached_property
     def bought(self) -> Fraction:
         """The fraction of the statement's price that is measured."""
         return sum((one.cost for one in self.shares), Fraction(0))
 
-    @property
+    @cached_property
     def topped_up(self) -> Fraction:
         """The fraction of the price that tops up cached values."""
         return sum(
@@ -154,7 +160,7 @@ class ReusePlan:
             Fraction(0),
         )
 
-    @property
+    @cached_property
     def reused(self) -> CacheUse | None:
         """How the whole answer came from the cache; None if a part of it did not, or if nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}
@@ -162,7 +168,7 @@ class ReusePlan:
             return None
         return max(ways, key=list(CacheUse).index)
 
-    @property
+    @cached_property
     def partly(self) -> bool:
         """True if a part of the answer came from the cache and a part did not."""
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
@@ -208,6 +214,7 @@ class _Planning:
     around: ReuseContext
     share: Fraction
     awaited: bool = False
+    oldest: datetime | None = None
     parts: list[PlannedPart] = field(default_factory=list)
 
     def all(self, statement: AnalyzedStatement) -> ReusePlan:
@@ -221,7 +228,7 @@ class _Planning:
                 part = self._part(name, scope.wanted, scope.asides)
                 self.parts.append(replace(part, compared=scope.compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
-        return ReusePlan(tuple(self.parts), self.awaited)
+        return ReusePlan(tuple(self.parts), self.awaited, self.oldest)
 
     def _scope(
         self,
@@ -249,11 +256,12 @@ class _Planning:
         ground = scope_of(analysis.plan, listed, content)
         asides = aggregate_scopes(analysis.plan, ground, content)
         compared = (ground, *asides)
-        folded = scope_of(analysis.plan, listed, content, known) if known else ground
-        if folded != ground:
-            # for the auditor alone: how often a row is joined with a constant is not in it
-            beside = aggregate_scopes(analysis.plan, folded, content, known)
-            asides = compared = (folded, *beside)
+        if known:
+            folded = scope_of(analysis.plan, listed, content, known)
+            with_constants = (folded, *aggregate_scopes(analysis.plan, folded, content, known))
+            if with_constants != compared:
+                # for the auditor alone: how often a row is joined with a constant is not in it
+                asides = compared = with_constants
         wanted = measurement_request(
             analysis,
             ground,
@@ -275,6 +283,9 @@ class _Planning:
                 awaited_since=around.awaited_since,
                 members=around.members,
             )
+        times = [one.at for one in sheets]
+        if times:
+            self.oldest = min(times if self.oldest is None else [*times, self.oldest])
         affordable = [one for one in sheets if around.may_take(one)]
         awaited = [one for one in affordable if around.book.pending(one.release)]
         there = [one for one in affordable if one not in awaited] if awaited else affordable

@@ -21,44 +21,27 @@ from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import AnalyzedStatement, PricedDataset
-from gateway.release_cache.input_ids import free_stages
+from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
-from gateway.stages.bind import BoundQuery, Session
-from gateway.stages.time_zone import require_zone_does_not_matter
+from gateway.stages.bind import BoundQuery, Session, require_zone_does_not_matter
 
 
 @dataclass(frozen=True)
 class AnalyzedQuery:
     """A query that is bound, permitted and analysed: all that its quote depends on, except what happened before."""
 
-    bound: BoundQuery
+    subject: Subject
+    dataset: ServedDataset
+    asked_at: datetime
+    cut: Cut
+    session: Session
     statement: AnalyzedStatement
 
     @property
-    def subject(self) -> Subject:
-        return self.bound.subject
-
-    @property
-    def dataset(self) -> ServedDataset:
-        return self.bound.dataset
-
-    @property
     def policy(self) -> Policy:
-        return self.bound.policy
-
-    @property
-    def session(self) -> Session:
-        return self.bound.session
-
-    @property
-    def asked_at(self) -> datetime:
-        return self.bound.question.asked_at
-
-    @property
-    def cut(self) -> Cut:
-        return _cut_of(self.bound)
+        return self.dataset.policy
 
     @property
     def most_rows(self) -> int:
@@ -67,20 +50,16 @@ class AnalyzedQuery:
 
 def analyze_query(bound: BoundQuery) -> AnalyzedQuery:
     """The analysis, or the refusal of what cannot be bounded."""
-    cut = _cut_of(bound)
-    require_zone_does_not_matter(cut, bound.request.zone)
-    releases = tuple(
-        _analyze_once(one.plan, bound.dataset, bound.question.asked_at) for one in cut.releases
-    )
-    known = _constants_of_text(cut, bound.session, bound.policy.sizes.result_rows)
-    statement = AnalyzedStatement(bound.request, bound.understood, releases, known)
-    return AnalyzedQuery(bound, statement)
-
-
-def _cut_of(bound: BoundQuery) -> Cut:
-    if not isinstance(bound.bound, Cut):
+    question, dataset, cut = bound.question, bound.dataset, bound.bound
+    if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is analysed")
-    return bound.bound
+    require_zone_does_not_matter(cut, bound.request.zone)
+    releases = tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases)
+    known = _constants_of_text(cut, bound.session, dataset.policy.sizes.result_rows)
+    statement = AnalyzedStatement(bound.request, bound.understood, releases, known)
+    return AnalyzedQuery(
+        question.subject, dataset, question.asked_at, cut, bound.session, statement
+    )
 
 
 def analyze_releases(
@@ -96,6 +75,9 @@ def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> Ana
     INVARIANT: it depends on the plan and on the policy of the dataset alone. The plan itself is kept beside it, so no
     other plan has its identity.
     """
+    known = dataset.analyses.find(id(plan))
+    if known is not None:
+        return known[1]
     if reads_time(plan):
         return _analyze(plan, dataset, now)
     return dataset.analyses.get(id(plan), lambda: (plan, _analyze(plan, dataset, now)))[1]

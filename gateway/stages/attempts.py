@@ -18,9 +18,9 @@ from typing import Final
 from gateway.errors import BackendUnavailable, Code, SourceStopped
 from gateway.release_cache.cache import ReleaseCache
 from gateway.stages.charge import Bill
+from gateway.stages.prepare import SourceAccess
 from gateway.stages.quote import Awaited, Moved
 from gateway.stages.reply_grid import Pace
-from gateway.stages.source_access import SourceAccess
 
 _MOST: Final = 100  # how often another query may be answered between a plan and its charge
 _TOGETHER: Final = 3  # after so many attempts one query of a dataset at a time in this process

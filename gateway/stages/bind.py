@@ -1,27 +1,32 @@
 """Binding and authorization: from a request to a statement that the policy permits on one dataset.
 
-Takes what the client sent. Gives the bound statement, whose releases read permitted rows alone, or the refusal.
+Takes what the client sent. Gives the bound statement, whose releases read permitted rows alone, or the refusal. Of the
+session's time zone only `current_date` and its like depend: a statement that depends on more of it is refused.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from gateway.binding.bound import Bound
+from gateway.binding.bound import Bound, Cut
+from gateway.bounding.rewrites import depends_on_zone
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuestion, Question, bind_question
-from gateway.policy.policy import Policy
+from gateway.errors import Code, UnsupportedSql
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 from gateway.stages.record import QueryRecord
-from gateway.stages.reply_grid import Grid
-from gateway.stages.time_zone import moment_in
 from gateway.twin import Twin
 from gateway.twin.session import TwinSession
 
+_AS_UTC: Final = frozenset(
+    {"utc", "etc/utc", "uct", "etc/uct", "zulu", "etc/zulu", "universal", "etc/universal"}
+    | {"gmt", "etc/gmt", "gmt0", "etc/gmt0", "greenwich", "etc/greenwich"}
+)
 FindDataset: TypeAlias = Callable[[Question, str | None], ServedDataset]
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
@@ -40,16 +45,8 @@ class BoundQuery:
     def bound(self) -> Bound:
         return self.understood.bound
 
-    @property
-    def subject(self) -> Subject:
-        return self.question.subject
 
-    @property
-    def policy(self) -> Policy:
-        return self.dataset.policy
-
-
-def bind_query(  # noqa: PLR0913 - a request, and where it is bound
+def bind_query(
     request: Request,
     subject: Subject,
     *,
@@ -57,7 +54,6 @@ def bind_query(  # noqa: PLR0913 - a request, and where it is bound
     twin: Twin,
     now: datetime,
     record: QueryRecord,
-    grid: Grid,
 ) -> BoundQuery:
     """Find the dataset, bind the statement against what the subject may see, and decide by the rules of the policy."""
     question = Question(
@@ -73,7 +69,26 @@ def bind_query(  # noqa: PLR0913 - a request, and where it is bound
     record.set_dataset(dataset.policy)
     understood = bind_question(question, dataset.views, twin.borrowed)
     record.set_decision(understood.decision)
-    # not before: the moment of a refusal must not tell which dataset a subject may not ask
-    grid.step_ms = dataset.policy.results.reply_grid_ms
     session = partial(twin.borrowed, subject.name, understood.view.shown)
     return BoundQuery(request, question, dataset, understood, session)
+
+
+def moment_in(zone: str, now: datetime) -> datetime:
+    """The same moment on the clock of a time zone; UTC, if the zone is unknown."""
+    if zone.lower() in _AS_UTC:
+        return now.astimezone(UTC)
+    try:
+        return now.astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return now.astimezone(UTC)
+
+
+def require_zone_does_not_matter(cut: Cut, zone: str) -> None:
+    """Refuse a statement whose meaning in this zone differs from its meaning in UTC, in which the source computes."""
+    if zone.lower() in _AS_UTC or not any(depends_on_zone(one.plan) for one in cut.releases):
+        return
+    raise UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        f"the result depends on the session's time zone, which is `{zone[:63]}`",
+        "use SET TIME ZONE 'UTC', the time zone of the source",
+    )

@@ -3,33 +3,41 @@
 INVARIANT: when `charge_query` returns, the charge and its trail record are durable and anchored. When it raises, nothing
 was taken, except that an unreachable state or anchor may have kept a charge that no client is answered for.
 INVARIANT: the state that a quote was made on is still the newest when it is charged, or nothing is written: see `Moved`.
+
+A query whose idempotency key was charged before gets the answer that the first query got, for nothing. While the first
+query is answered, the second waits. A gateway that died between the charge and the answer leaves no record. So the second
+waits no longer than a statement may take.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from gateway.budget.account import Currency
 from gateway.budget.charge import ChargeRequest, Idempotency, Receipt
 from gateway.budget.ledger import charge, earlier_charge
-from gateway.errors import BackendUnavailable, Code, Refusal
+from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped, SyntaxRefused
 from gateway.pricing.price import charge_request
 from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.cost_sharing import copies_of, draws_of_others
 from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import append
-from gateway.release_cache.shared_draws import copies_of, draws_of_others
+from gateway.requests.idempotency import StoredAnswers
+from gateway.requests.request import Answer
 from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.cost import NO_COST, QueryCost, reuse_notices
 from gateway.stages.query_plan import QueryPlan, Quote
 from gateway.stages.quote import Moved
 from gateway.stages.record import QueryRecord
+from gateway.stages.reply_grid import Pace
 from gateway.stages.suspension import require_active
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.units import Delta
+from gateway.units import Delta, Epsilon
 
+_LOOK_S: Final = 0.1  # how often the first answer is looked for
 Note: TypeAlias = Callable[[Draft, Receipt], bool]
 
 
@@ -43,11 +51,18 @@ class AlreadyCharged(Exception):
 
 @dataclass(frozen=True)
 class Bill:
-    """A quote that is charged: it may run now. `contents` are the cached integers that it takes."""
+    """A quote that is charged: it may run now. `contents` are the cached integers that it takes.
+
+    `price` is the offered price; `charged`, `rho` and `delta` are what the analyst's own account paid.
+    """
 
     quote: Quote
-    cost: QueryCost
-    contents: Mapping[str, Content]
+    contents: Mapping[str, Content] = field(default_factory=dict)
+    price: Epsilon = field(default_factory=Epsilon.zero)
+    charged: Epsilon = field(default_factory=Epsilon.zero)
+    rho: Fraction | None = None
+    delta: Delta = field(default_factory=Delta.zero)
+    notices: tuple[str, ...] = ()
 
 
 def require_new_key(query: AnalyzedQuery, journal: Journal) -> None:
@@ -75,7 +90,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     """
     plan = quote.plan
     if plan is None:
-        return Bill(quote, NO_COST, {})
+        return Bill(quote)
     contents = _load_contents(book, quote.taken)
     dataset, asked = query.policy.name, record.asked
 
@@ -118,7 +133,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
         journal.commit(note_cached)
         record.set_cached()
     record.is_cached = not plan.parts.bought
-    return Bill(quote, _cost(query, quote, plan, receipt), contents)
+    return _bill(query, quote, contents, plan, receipt)
 
 
 def note_nothing(_: Draft, __: Receipt) -> bool:
@@ -163,16 +178,28 @@ def charge_query(
     return outcome
 
 
-def _cost(
-    query: AnalyzedQuery, quote: Quote, plan: QueryPlan, receipt: Receipt | None
-) -> QueryCost:
-    cost = QueryCost(plan.price, reused=quote.reused)
-    if receipt is not None:
-        own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
-        amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
-        rho = amount if query.dataset.currency is Currency.ZCDP else None
-        cost = QueryCost(plan.price, receipt.price_taken, rho, Delta(delta), quote.reused)
-    return cost.with_notices(reuse_notices(cost, quote.since, partly=quote.partly))
+def _bill(
+    query: AnalyzedQuery,
+    quote: Quote,
+    contents: Mapping[str, Content],
+    plan: QueryPlan,
+    receipt: Receipt | None,
+) -> Bill:
+    if receipt is None:
+        return Bill(
+            quote, contents, plan.context.price, notices=reuse_notices(quote, Epsilon.zero())
+        )
+    own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
+    amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
+    return Bill(
+        quote,
+        contents,
+        plan.context.price,
+        receipt.price_taken,
+        amount if query.dataset.currency is Currency.ZCDP else None,
+        Delta(delta),
+        reuse_notices(quote, receipt.price_taken),
+    )
 
 
 def _load_contents(book: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping[str, Content]:
@@ -184,3 +211,41 @@ def _load_contents(book: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping
             raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")
         found[entry.release] = content
     return found
+
+
+def reuse_notices(quote: Quote, charged: Epsilon) -> tuple[str, ...]:
+    """The notices of an answer that came from the cache, wholly or in part, by its oldest entry."""
+    if quote.since is None:
+        return ()
+    when = f"{quote.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if quote.partly:
+        return (f"a part of this answer was reused from {when}",)
+    took = f"epsilon {charged} was charged" if charged else "nothing was charged"
+    return (f"answered from earlier results of {when}: {took}",)
+
+
+def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waited for
+    receipt: Receipt,
+    subject: str,
+    kept: StoredAnswers,
+    *,
+    limit_s: float,
+    now: Callable[[], datetime],
+    pace: Pace,
+    cancelled: threading.Event,
+) -> Answer:
+    """The answer to the charge of this receipt, for nothing; refused if it is not kept any more."""
+    until = receipt.at + timedelta(seconds=limit_s)
+    while True:
+        ended = kept.ended(receipt.query_id) or now() >= until
+        found = kept.find(receipt.query_id, subject)
+        if found is not None:
+            return replace(found, charged=Epsilon.zero())
+        if ended:
+            raise SyntaxRefused(
+                Code.IDEMPOTENCY_MISMATCH,
+                "the answer for this key is no longer stored",
+                "send the query with a new key; it is charged again",
+            )
+        if pace.wait(cancelled, _LOOK_S):
+            raise SourceStopped(Code.SOURCE_CANCELLED)

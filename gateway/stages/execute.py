@@ -14,7 +14,7 @@ from gateway.plan.relations import StagedRows
 from gateway.policy.subjects import Subject
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
 from gateway.release_cache.cache import ReleaseCache
-from gateway.release_cache.group_sizes import sizes
+from gateway.release_cache.group_sizes import stored_sizes
 from gateway.requests.request import Answer
 from gateway.results.constants import (
     ConstantTable,
@@ -29,9 +29,9 @@ from gateway.results.simulation import columns_to_simulate
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.charge import Bill
+from gateway.stages.prepare import SourceAccess
 from gateway.stages.quote import audit_release
 from gateway.stages.record import QueryRecord
-from gateway.stages.source_access import SourceAccess
 
 _MOST_CELLS: Final = 1_000_000  # of all kept tables together, and of all kept answers
 SystemRows: TypeAlias = Callable[[Subject, str], StagedRows]
@@ -88,11 +88,14 @@ class ResultCache:
 
     def keep_answer(self, done: Released, answer: Answer) -> None:
         """Keep it if the same tables give the same answer, whenever it is computed."""
-        again, kept = done.query.cut.again, self._released.peek(id(done.bill.quote))
-        if kept is not done or again is None or again.effort is None:
-            return
-        if not done.query.cut.finishing.can_raise and not columns_to_simulate(
-            done.query.cut, done.noisy
+        cut = done.query.cut
+        sql = cut.finishing if cut.traced is None else cut.traced.finishing
+        reads_releases_alone = cut.again is not None and cut.again.effort is not None
+        if (
+            self._released.peek(id(done.bill.quote)) is done
+            and reads_releases_alone
+            and not sql.can_raise
+            and not columns_to_simulate(cut, done.noisy)
         ):
             self._answers.put(id(done), (done, answer))
 
@@ -172,7 +175,7 @@ def _measure(  # noqa: PLR0917 - a part, and what it is made from
         drawn = _ask(source, part.purchase, stages, entropy)
     table, content = assemble_table(part, drawn, bill.contents)
     if part.sheet is not None and content is not None:
-        record.keep(part.sheet.release, content, sizes(part, content))
+        record.keep(content, stored_sizes(part.sheet.release, part, content))
     return table
 
 

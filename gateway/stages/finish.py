@@ -1,24 +1,42 @@
-"""The finishing: PostgreSQL computes the answer from released tables, and every noisy cell gets its interval."""
+"""The end of a query: its answer, the SQL that a connection runs to get it, or an estimate.
+
+`finish_query` has PostgreSQL compute the answer from released tables, and gives every noisy cell its interval.
+`defer_query` hands the same SQL and constants to a wire connection, which runs them on the twin itself. `estimate_quote`
+tells what a query would be charged now and how wide its noise would be; nothing is charged, written or awaited for it.
+
+INVARIANT: the SQL reads released constants alone. Running it again shows nothing more.
+"""
 
 import threading
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from gateway.binding.bound import PassThrough
+from gateway.binding.bound import PassThrough, Sql
 from gateway.binding.text.classify import Statement, StatementKind
 from gateway.columnar.intervals import IntervalRows
 from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
-from gateway.requests.request import Answer
+from gateway.pricing.accuracy import add_margins
+from gateway.pricing.price import estimate_price
+from gateway.requests.request import Answer, Estimate
 from gateway.results.columns import answer_columns, answer_intervals, in_ranges
 from gateway.results.constants import (
     UNDEFINED,
+    ConstantTable,
+    FilledSql,
     drop_small_intervals,
+    fill_constants,
     run_finishing,
     run_with_guards,
+    with_literals,
 )
 from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
+from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.bind import BoundQuery
+from gateway.stages.charge import reuse_notices
 from gateway.stages.execute import Released, ResultCache
+from gateway.stages.query_plan import Quote
+from gateway.twin.errors import TwinRefused
 from gateway.units import Delta, Epsilon
 
 
@@ -35,7 +53,7 @@ def finish_query(
     known = results.answer(done)
     if known is not None:
         return replace(known, query_id=query_id)
-    query, cost = done.query, done.bill.cost
+    query, bill = done.query, done.bill
     cut, most = query.cut, query.most_rows
     sql = cut.finishing if cut.traced is None else cut.traced.finishing
     with query.session() as twin:
@@ -60,17 +78,17 @@ def finish_query(
         columns=answer_columns(cut, done.noisy),
         rows=rows.first(len(rows.columns) - numbers),
         intervals=intervals,
-        price=cost.price,
-        charged=cost.charged,
-        rho=cost.rho,
-        delta=cost.delta,
+        price=bill.price,
+        charged=bill.charged,
+        rho=bill.rho,
+        delta=bill.delta,
         notices=(
-            *cost.notices,
+            *bill.notices,
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
             *simulated.notices,
             *((UNDEFINED,) if result.undefined or done.undefined else ()),
         ),
-        reused=cost.reused,
+        reused=bill.quote.reused,
     )
     results.keep_answer(done, answer)
     return answer
@@ -103,3 +121,63 @@ def pass_through(query: BoundQuery, passing: PassThrough, query_id: str) -> Answ
         rho=None,
         delta=Delta.zero(),
     )
+
+
+@dataclass(frozen=True)
+class DeferredSql:
+    """SQL over released constants."""
+
+    sql: Sql
+    constants: Mapping[str, ConstantTable]
+
+    def with_parameters(self) -> FilledSql:
+        return fill_constants(self.sql, self.constants)
+
+    def with_literals(self) -> str:
+        return with_literals(self.sql, self.constants)
+
+
+@dataclass(frozen=True)
+class DeferredStatement:
+    """`finishing` is None for a statement that touches no table of the source: it runs as it is."""
+
+    finishing: DeferredSql | None
+    notices: tuple[str, ...] = ()
+
+
+def defer_query(done: Released) -> DeferredStatement:
+    """The SQL to run, with guards if the finishing has no value without them."""
+    query, undefined = done.query, _is_undefined(done)
+    sql = query.cut.finishing.guarded if undefined else None
+    notices = (
+        *done.bill.notices,
+        *in_ranges(one.priced.rolled for one in done.noisy.values()),
+        *((UNDEFINED,) if undefined or done.undefined else ()),
+    )
+    return DeferredStatement(DeferredSql(sql or query.cut.finishing, done.constants), notices)
+
+
+def _is_undefined(done: Released) -> bool:
+    """Whether the finishing needs its guards; the connection that runs it is told of every other error."""
+    query = done.query
+    if query.cut.finishing.guarded is None:
+        return False
+    with query.session() as twin:
+        try:
+            return run_with_guards(
+                query.cut.finishing, done.constants, twin, query.most_rows
+            ).undefined
+        except TwinRefused:
+            return False
+
+
+def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
+    """The quote as a client sees it."""
+    dataset, statement, plan = query.dataset, query.statement, quote.plan
+    releases = tuple(one.priced for one in quote.releases)
+    if plan is None:
+        return estimate_price(dataset, statement, releases)
+    found = estimate_price(dataset, statement, releases, plan.charged)
+    found = add_margins(found, statement, releases)
+    notices = reuse_notices(quote, plan.charged)
+    return replace(found, reused=quote.reused, notices=(*notices, *found.notices))

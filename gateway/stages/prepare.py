@@ -1,16 +1,170 @@
 """Preparation: the source is reached, and everything that it can refuse is refused before the charge.
 
-The releases that are measured are bounded by what the source's catalog proves, rendered as its SQL and parsed there.
-Nothing here computes on protected rows.
+`prepare_query` bounds the releases that are measured by what the source's catalog proves, renders them as its SQL and has
+them parsed there. `SourceAccess` is the source as one query has it, from the preparation until the last statement ran:
 
+    prepare   connect, read the catalog, compare it with the dataset, bound and parse the statements
+    run       run what was prepared, after the charge
+
+INVARIANT: nothing is charged before `prepare` has returned, and what `prepare` refuses is not charged.
 INVARIANT: a quote is charged only if the source proves what the quote was made on. Other queries read the catalog too, so
 the comparison is with the proofs in the quote and not with the last ones that this process has seen.
+INVARIANT: a query is bounded by what the catalog of its preparation proves, and the source holds these constraints for the
+rows that it computes on. So the charged cells of an immutable partition, which rest on the same proofs, are the right ones.
+INVARIANT: a query that waits, for others or for its turn, holds no connection. Every way out gives it back.
 """
 
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from gateway.binding.bound import Cut, Fetch
+from gateway.catalog.tables import is_system_table
+from gateway.datasets.dataset import ServedDataset, stage_placeholders
+from gateway.engines.catalog.proofs import TableProof
+from gateway.engines.preparation import Preparation
+from gateway.engines.sharding import shard_count
+from gateway.engines.sql.group_limits import Key
+from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.allocation import ReleaseNoise
+from gateway.plan.node import BrokenPlan, walk_nodes
+from gateway.plan.relations import Scan, StagedRows
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.choices import Histogram
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.query_plan import Quote
 from gateway.stages.quote import Moved, rehearse_query
-from gateway.stages.source_access import SourceAccess, asks
+
+
+@dataclass
+class SourceAccess:
+    """One for each query, used by one thread, and left as a context."""
+
+    serving: ServedDataset
+    subject: str
+    cut: Cut
+    now: datetime
+    limit_s: float
+    cancelled: threading.Event
+    _preparation: Preparation | None = field(default=None)
+    _parsed: tuple[Analysis, ...] | None = field(default=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Give the connection back; later statements are prepared anew."""
+        preparation, self._preparation, self._parsed = self._preparation, None, None
+        if preparation is not None:
+            preparation.close()
+
+    @property
+    def proven(self) -> Mapping[str, TableProof]:
+        """The proofs that the query rests on; before the preparation, those of the last catalog."""
+        if self._preparation is None:
+            return self.serving.proofs.now()
+        return self.serving.proofs.of(self._preparation.catalog.described).proven
+
+    def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
+        """Reach the source for these measurements, or refuse; do nothing if nothing of it is needed."""
+        wanted = tuple(one.analysis for one in bought if asks(one))
+        fetched = [
+            one.table
+            for one in self.cut.steps
+            if isinstance(one, Fetch) and not is_system_table(one.table)
+        ]
+        if self._parsed == wanted or not (wanted or fetched):
+            return
+        source = self.serving.source
+        if self._preparation is None:
+            # of the whole statement: what is bought of it may change until it is charged
+            scanned = {
+                one.table.name
+                for release in self.cut.releases
+                for one in walk_nodes(release.plan)
+                if isinstance(one, Scan)
+            }
+            tables = sorted(scanned | {one.name for one in fetched})
+            self._preparation = source.database.prepare(
+                tables, subject=self.subject, limit_s=self.limit_s, cancelled=self.cancelled
+            )
+            self.serving.require_fit(tables, self._preparation.catalog)
+        proven = self.proven
+        releases = [self.serving.bounded.find(one, self.now, proven) for one in wanted]
+        source.parse(self._preparation, releases, stage_placeholders(self.cut), fetched)
+        self._parsed = wanted
+
+    def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
+        """The exact answer."""
+        there = self._held
+        release = self.serving.bounded.find(analysis, self.now, self.proven)
+        parts = shard_count(release, there.catalog.rows, self.serving.source.parts)
+        return self.serving.source.run(
+            release,
+            staged,
+            limit_s=self.limit_s,
+            cancelled=self.cancelled,
+            parts=parts,
+            on=there,
+        )
+
+    def count(
+        self, analysis: Analysis, shown: Sequence[Key], staged: Mapping[str, StagedRows]
+    ) -> Mapping[Histogram, ExactHistogram]:
+        """The exact histograms of the groups of a release that are `shown`, bounded in the same way.
+
+        INVARIANT: these are released, so what the source is asked depends on nothing that is not. Where none is, it is
+        not asked.
+        """
+        if not shown:
+            return {one: ExactHistogram({}) for one in analysis.histograms}
+        there = self._held
+        # histograms add up whatever is measured beside them
+        whole = self.serving.bounded.find(analysis, self.now, self.proven)
+        release = replace(whole, measurements=())
+        parts = shard_count(release, there.catalog.rows, self.serving.source.parts)
+        exact = self.serving.source.count(
+            release,
+            shown,
+            staged,
+            limit_s=self.limit_s,
+            cancelled=self.cancelled,
+            parts=parts,
+            on=there,
+        )
+        return dict(zip(analysis.histograms, exact, strict=True))
+
+    def fetch(self, step: Fetch) -> StagedRows:
+        """A public table of the source."""
+        return self.serving.source.fetch(
+            step.table,
+            self.serving.policy.sizes.result_rows,
+            cancelled=self.cancelled,
+            on=self._preparation,
+        )
+
+    @property
+    def _held(self) -> Preparation:
+        if self._preparation is None:
+            raise BrokenPlan("a question that was not prepared is to be run")
+        return self._preparation
+
+
+def asks(release: ReleaseNoise) -> bool:
+    """True if the source is asked for it; listed groups without measurements ask nothing."""
+    listed = isinstance(release.analysis.groups, EnumeratedGroups)
+    return bool(release.noises or release.choices) or not listed
 
 
 def prepare_query(quote: Quote, source: SourceAccess) -> None:

@@ -14,11 +14,10 @@ from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import ReleaseNoise
 from gateway.release_cache.assemble import PlannedRelease
 from gateway.release_cache.cache import CachePosition
-from gateway.release_cache.cost_sharing import Debts, plan_entries
+from gateway.release_cache.cost_sharing import Debts, copies_of, plan_entries
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.events import EntryCharged, Event
 from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan
-from gateway.release_cache.shared_draws import copies_of
 from gateway.requests.request import CacheUse
 from gateway.units import Epsilon
 
@@ -27,29 +26,26 @@ from gateway.units import Epsilon
 class QueryPlan:
     """Which parts are taken from earlier answers, which are measured, and what both cost.
 
-    `offer` is what the price of the whole query is in the ledger's currency. `path` are the accounts that are charged,
-    from the analyst's own up to the ledger's.
+    `seen` is the position of the log that it was planned at. `path` are the accounts that are charged, from the analyst's
+    own up to the ledger's.
     """
 
-    query_id: str
-    now: datetime
     seen: CachePosition
     parts: ReusePlan
     context: ReuseContext
-    price: Epsilon
-    offer: Fraction
     debts: Debts
     path: tuple[str, ...]
 
     @property
     def cost(self) -> Fraction:
         """What is measured, in the ledger's currency."""
-        return self.offer * self.parts.bought
+        return self.context.cost * self.parts.bought
 
     @property
     def charged(self) -> Epsilon:
         """What the analyst's own account gives, in epsilon, where it is the one that binds."""
-        return Epsilon(self.price.value * (self.cost + self.debts.of(self.path[0])) / self.offer)
+        given = self.cost + self.debts.of(self.path[0])
+        return Epsilon(self.context.price.value * given / self.context.cost)
 
 
 @dataclass(frozen=True)

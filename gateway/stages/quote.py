@@ -34,14 +34,13 @@ from gateway.regions.partition_cells import confining_cells
 from gateway.release_cache.assemble import unmeasured
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import (
-    Debtor,
     debts_of,
+    mark_copies,
     reveals_new_values,
 )
-from gateway.release_cache.input_ids import Constants
-from gateway.release_cache.noise_plan import NoiseContext, plan_noise
+from gateway.release_cache.fingerprints import Constants
+from gateway.release_cache.noise_plan import plan_noise
 from gateway.release_cache.reuse_planner import ReuseContext, plan_reuse
-from gateway.release_cache.shared_draws import mark_copies
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.query_plan import QueryPlan, Quote
 from gateway.stages.quote_cache import Basis, QuoteCache
@@ -132,6 +131,8 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
         cost=offer,
         default=policy.privacy.default_price if statement.request.epsilon is None else None,
         fresh=statement.request.fresh or not policy.max_age,
+        now=now,
+        epoch=basis.seen.epoch,
         since=now - policy.max_age,
         awaited_since=now - timedelta(seconds=2 * limit_s),
         query_id=query_id,
@@ -139,15 +140,17 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
         members=policy.given_to(subject),
     )
     own, *above = path = tuple(one.name for one in accounts)
-    debtor = Debtor(subject, frozenset([own, *above[:-1]]))
+    owing = frozenset([own, *above[:-1]])
     parts = plan_reuse(statement, context)
-    debts = debts_of(parts, book, debtor)
+    debts = debts_of(parts, book, subject, owing)
     if offer * parts.bought + debts.of(own) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
-        own_context = replace(context, own=True, constants=Constants(query.cut, query_id))
-        parts = plan_reuse(statement, own_context)
-        debts = debts_of(parts, book, debtor)
-    return QueryPlan(query_id, now, basis.seen, parts, context, price, offer, debts, path)
+        context = replace(context, own=True, constants=Constants(query.cut, query_id))
+        own_parts = plan_reuse(statement, context)
+        oldest = min(filter(None, (parts.oldest, own_parts.oldest)), default=None)
+        parts = replace(own_parts, oldest=oldest)
+        debts = debts_of(parts, book, subject, owing)
+    return QueryPlan(basis.seen, parts, context, debts, path)
 
 
 def audit_plan(
@@ -165,11 +168,10 @@ def audit_plan(
     if parts.bought or plan.debts.owed or plan.debts.told:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
-    require_worth(query.dataset, plan.price, parts.topped_up)
+    require_worth(query.dataset, plan.context.price, parts.topped_up)
     scopes = tuple(one.ground for one in parts.parts if one.shares.cost)
     cells = confining_cells(scopes, policy.dataset, proven) if scopes else None
-    ordering = NoiseContext(plan.query_id, plan.now, plan.seen.epoch, cells)
-    releases = plan_noise(query.dataset, query.statement, parts, plan.cost, ordering)
+    releases = plan_noise(query.dataset, query.statement, parts, plan.context, cells)
     if plan.context.members is not None and not plan.context.fresh:
         releases = mark_copies(releases, book, plan.context.members, plan.context.since)
     members = policy.auditing.trusted_with(subject)

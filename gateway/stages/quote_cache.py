@@ -7,15 +7,13 @@ INVARIANT: a quote that `find` gives is the one that planning would make now. A 
 
 - the bound statement over the subject's rows, its analyses, the subject, the price and `fresh`: these are the key. The
   statement, the analyses and the dataset are known by their identities and kept, so nothing else has these identities.
-- the policy: a reload makes other datasets.
+- the policy: a reload makes other datasets, and what was kept for the old one is let go of (`gateway.stages.services`).
 - the events of the dataset, and the epoch: purchases, losses, contents, columns given to others, refreshed data. Another
   position of the log gives nothing. A quote is kept only if the cache stood at one position while it was made.
 - the accounts on the path and their limits, and what the source's catalog proves: they are compared.
-- the clock, by the age of entries alone. Entries only become too old. If the entries that were taken are not, the choice
-  among those that are left is the same, because each slot takes the best entry that is good enough. So the quote holds
-  from the time when it was made until the oldest of its entries is too old. Two more things depend on the clock, and a
-  quote is not kept where they matter: entries that are measured now are not taken, however long they are waited for; and a
-  quote that was planned a second time, over the subject's own entries, depends on entries that it does not take.
+- the clock, by the age of entries. A quote holds from the time when it was made until the oldest of the entries that were
+  looked at is too old: until then the same entries are looked at. Nothing else in the quote of a repeat depends on the
+  clock. How long an entry that is being measured is waited for does not: it is not taken, waited for or not.
 
 What is not in a quote is not kept: authorization, suspension, the idempotency key, the integrity of the log and the
 contents of entries are read and checked for every query. See tests/stages/test_quote_cache.py.
@@ -81,8 +79,8 @@ class QuoteCache:
         self, query: AnalyzedQuery, quote: Quote, basis: Basis, book: ReleaseCache, now: datetime
     ) -> None:
         """Keep the quote of a repeat; do nothing with another."""
-        plan, oldest = quote.plan, quote.since
-        if plan is None or oldest is None or not quote.is_repeat or plan.context.own:
+        oldest = None if quote.plan is None else quote.plan.parts.oldest
+        if oldest is None or not quote.is_repeat:
             return
         if query.statement.known or not all(isinstance(one, Release) for one in query.cut.steps):
             return

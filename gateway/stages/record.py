@@ -32,7 +32,6 @@ from gateway.policy.subjects import Subject
 from gateway.release_cache.entry import Content
 from gateway.release_cache.event_log import append_always, keep_content
 from gateway.release_cache.events import ContentLost, ContentStored, Event
-from gateway.release_cache.group_sizes import Counts
 from gateway.release_cache.serialization import content_text
 from gateway.requests.request import Request
 from gateway.stages.suspension import SourceStop, count, is_counted
@@ -143,15 +142,10 @@ class QueryRecord:
         finally:
             self._events += [ContentLost(one) for one in releases if one not in self._contents]
 
-    def keep(self, release: str, content: Content, counts: Counts | None) -> None:
-        """What was measured for a release, and how many units are in each group as far as that tells."""
-        self._contents[release] = content_text(content)
-        sizes = ContentStored(release, None)
-        if counts is not None:
-            sizes = ContentStored(
-                release, counts.units, counts.slot, counts.variance, whole=counts.whole
-            )
-        self._events.append(sizes)
+    def keep(self, content: Content, stored: ContentStored) -> None:
+        """What was measured for a release, and the event that it is stored."""
+        self._contents[stored.release] = content_text(content)
+        self._events.append(stored)
 
     def end(self, refusal: Refusal | None) -> None:
         """Write the outcome; then count it."""

@@ -5,7 +5,9 @@ Only `gateway.pipeline` reads it. A stage gets the parts that it needs as argume
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 
+from gateway.datasets.dataset import ServedDataset
 from gateway.events import Emit
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.release_cache.cache import ReleaseCaches
@@ -22,6 +24,30 @@ from gateway.twin import Twin
 def no_grid() -> int | None:
     """Replies leave when they are ready."""
     return None
+
+
+@dataclass(frozen=True)
+class RepeatCache:
+    """What is kept of the repeats of one dataset under one policy."""
+
+    dataset: ServedDataset
+    quotes: QuoteCache = field(default_factory=QuoteCache)
+    results: ResultCache = field(default_factory=ResultCache)
+
+
+class Repeats:
+    """What is kept of the repeats of each dataset, until a reload of the policies makes another in its place."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[str, RepeatCache] = {}
+
+    def of(self, dataset: ServedDataset) -> RepeatCache:
+        with self._lock:
+            kept = self._kept.get(dataset.policy.name)
+            if kept is None or kept.dataset is not dataset:
+                kept = self._kept[dataset.policy.name] = RepeatCache(dataset)
+            return kept
 
 
 @dataclass(frozen=True)
@@ -45,5 +71,4 @@ class Services:
     longest_grid: Callable[[], int | None] = no_grid
     pace: Pace = field(default_factory=Pace)
     entropy: Entropy = SYSTEM_ENTROPY
-    quotes: QuoteCache = field(default_factory=QuoteCache)
-    results: ResultCache = field(default_factory=ResultCache)
+    repeats: Repeats = field(default_factory=Repeats)

@@ -8,7 +8,7 @@ from endtoend.clinic_gateway import AskedGateway
 from endtoend.corpus import bugs
 
 from gateway.errors import InternalError
-from gateway.stages.source_access import SourceAccess
+from gateway.stages.prepare import SourceAccess
 
 _CASES = every()
 # every refused statement is refused within milliseconds; of the accepted ones a sample runs

@@ -128,7 +128,7 @@ def test_connections_are_given_back_however_questions_end(
     for stage in (
         "gateway.stages.execute.add_noise",
         "gateway.stages.charge._load_contents",
-        "gateway.stages.charge._cost",
+        "gateway.stages.charge._bill",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(stage, _broken)

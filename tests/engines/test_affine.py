@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 from engines.extremes import Databases, answers, bound, scalars
+from samples import draws
 
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.errors import Refusal
@@ -16,7 +17,6 @@ from gateway.plan.affine_rounding import Form
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk_scalar
 
 _SEED: Final = 20_261_119
-_MANY: Final = 500
 _NEAR: Final = Fraction(1, 10**5)
 _COLUMNS: Final = ("j", "j", "n", "m", "f", "p", "p", "r")
 _SUMMANDS: Final = ("1", "0.1", "1e6", "1073741824", "1e13", "1e18", "99999999999999999999999")
@@ -120,7 +120,7 @@ def _wrong(databases: Databases, many: int) -> list[tuple[str, str]]:
 
 def test_values_are_affine_where_expressions_are_judged_to_be(databases: Databases) -> None:
     """Casts, sums, products and quotients drawn at random lose no row's part to rounding, and none becomes NULL."""
-    assert _wrong(databases, _MANY) == []
+    assert _wrong(databases, draws(500)) == []
 
 
 def test_thresholds_are_found_where_rounding_is_not_judged(
@@ -128,5 +128,5 @@ def test_thresholds_are_found_where_rounding_is_not_judged(
 ) -> None:
     """The control: the same search without the limit of errors finds cuts in both databases."""
     monkeypatch.setattr(affine_forms, "_TOLERATED", Fraction(10**60))
-    found = {dialect for dialect, _ in _wrong(databases, _MANY)}
+    found = {dialect for dialect, _ in _wrong(databases, draws(500))}
     assert found == {"postgresql", "duckdb"}

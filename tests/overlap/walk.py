@@ -20,8 +20,8 @@ from gateway.plan.aggregates import Aggregate
 from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
+from gateway.release_cache.fingerprints import free_stages
 from gateway.release_cache.group_sizes import Counting, counting_of
-from gateway.release_cache.input_ids import free_stages
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets

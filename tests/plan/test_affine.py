@@ -144,6 +144,8 @@ def test_multiples_of_what_was_counted_for_a_person_are_affine(made: str) -> Non
 _TWO = """(SELECT patient_id, income x, 0 tag FROM patients
     UNION ALL SELECT patient_id, 30000 x, 1 tag FROM patients) u"""
 _VISITED = "patients p JOIN visits v ON v.patient_id = p.patient_id"
+_COPIES = """(SELECT patient_id, 1 tag FROM patients UNION ALL SELECT patient_id, 0 FROM patients
+    UNION ALL SELECT patient_id, 0 FROM patients)"""
 _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
 
 
@@ -167,6 +169,29 @@ _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
         OVER (PARTITION BY p.patient_id ORDER BY visit_date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) s
         FROM {_VISITED}) y GROUP BY patient_id) z""",
         f"SELECT MAX(cost * (income - 50000)) FROM {_VISITED}",
+        # a sum is the value times the number of rows
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MAX(s) m FROM (SELECT t.patient_id, t.tag, SUM(p.income - 50000) s
+        FROM patients p JOIN {_COPIES} t ON t.patient_id = p.patient_id GROUP BY 1, 2) u GROUP BY 1) t""",
+        f"""SELECT SUM(l) FROM (SELECT lag(tag) OVER (PARTITION BY patient_id ORDER BY s) l FROM (SELECT t.patient_id,
+        t.tag, SUM(p.income - 50000) s FROM patients p JOIN {_COPIES} t ON t.patient_id = p.patient_id
+        GROUP BY 1, 2) u) t""",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MAX(s) m FROM (SELECT p.patient_id, SUM(income - 50000)
+        OVER (PARTITION BY p.patient_id ORDER BY cost ROWS 999 PRECEDING) s FROM {_VISITED}) u GROUP BY 1) t""",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MAX(s - 50000 * n) m FROM (SELECT t.patient_id, t.tag, SUM(p.income) s,
+        COUNT(*) n FROM patients p JOIN {_COPIES} t ON t.patient_id = p.patient_id GROUP BY 1, 2) u GROUP BY 1) t""",
+        # a CASE on another column mixes a column with a constant
+        f"""SELECT SUM(m) FROM (SELECT p.patient_id, MAX(CASE WHEN cost > 1000 THEN income ELSE 50000.0 END) m
+        FROM {_VISITED} GROUP BY 1) t""",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MAX(x) m FROM (SELECT p.patient_id,
+        CASE WHEN cost > 1000 THEN income ELSE 2 * income - 50000 END x FROM {_VISITED}) u GROUP BY 1) t""",
+        f"""SELECT SUM(l) FROM (SELECT lag(cost) OVER (PARTITION BY patient_id ORDER BY x) l FROM (SELECT p.patient_id,
+        cost, CASE WHEN cost > 1000 THEN income ELSE 50000.0 END x FROM {_VISITED}) u) t""",
+        f"""SELECT SUM(m) FROM (SELECT p.patient_id, MAX((cost > 1000)::int * (income - 50000)) m
+        FROM {_VISITED} GROUP BY 1) t""",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MAX(k * (income - 50000)) m FROM (SELECT p.patient_id, income,
+        CASE WHEN cost > 1000 THEN 1 ELSE 0 END k FROM {_VISITED}) u GROUP BY 1) t""",
+        f"""SELECT COUNT(d) FROM (SELECT p.patient_id, COUNT(DISTINCT CASE WHEN cost > 1000 THEN income ELSE 0 END) d
+        FROM {_VISITED} GROUP BY 1) t""",
         f"SELECT COUNT(DISTINCT cost * (income - 50000)) FROM {_VISITED}",
     ],
 )
@@ -186,6 +211,20 @@ def test_choice_among_mixed_values_of_a_person_is_a_condition(sql: str) -> None:
 def test_window_over_one_column_is_no_condition(inner: str) -> None:
     """A person's values are compared with each other alone."""
     assert "filter visits.cost" not in _uses(f"SELECT SUM(l) FROM (SELECT {inner} l FROM visits) w")
+
+
+def test_choice_among_values_that_are_apart_is_no_condition() -> None:
+    """A flag, a value or nothing, and sums of amounts are compared with each other without a threshold."""
+    inner = [
+        f"SELECT p.patient_id, MAX(CASE WHEN cost > 1000 THEN 1 ELSE 0 END) m FROM {_VISITED} GROUP BY 1",
+        f"SELECT p.patient_id, MAX(CASE WHEN cost > 1000 THEN income END) m FROM {_VISITED} GROUP BY 1",
+        f"SELECT p.patient_id, MAX(CASE WHEN cost > 1000 THEN income ELSE 0 END) m FROM {_VISITED} GROUP BY 1",
+        f"SELECT p.patient_id, MIN(CASE WHEN cost > 1000 THEN income ELSE -1 END) m FROM {_VISITED} GROUP BY 1",
+        f"""SELECT patient_id, MAX(s) m FROM (SELECT p.patient_id, diagnosis, SUM(income) s FROM {_VISITED}
+        GROUP BY 1, 2) u GROUP BY 1""",
+    ]
+    for one in inner:
+        assert "filter patients.income" not in _uses(f"SELECT SUM(m) FROM ({one}) t"), one
 
 
 def test_most_of_a_product_of_what_is_never_below_zero_is_no_condition() -> None:

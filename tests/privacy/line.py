@@ -39,8 +39,8 @@ from gateway.sensitivity.choices import Histogram
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.execute import Released
 from gateway.stages.finish import finish_query
+from gateway.stages.prepare import SourceAccess
 from gateway.stages.services import Services
-from gateway.stages.source_access import SourceAccess
 from gateway.trail.search import all_records
 from gateway.twin import Twin
 
@@ -156,7 +156,7 @@ class Prepared:
             entropy=self.services.entropy,
             cancelled=threading.Event(),
             limit_s=self.services.limit_s,
-            results=self.services.results,
+            results=self.services.repeats.of(self.query.dataset).results,
         )
 
 

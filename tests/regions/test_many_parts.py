@@ -63,3 +63,15 @@ def test_choice_of_very_many_branches_is_opaque_in_an_aggregate() -> None:
     arms = " ".join(f"WHEN income < {limit} THEN {limit}" for limit in range(100, 3_000, 100))
     sql = f"SELECT SUM(CASE {arms} ELSE 1 END) FROM patients"
     assert any(one.unreadable for one in grounds("clinic", sql))
+
+
+@pytest.mark.parametrize("function", ["GREATEST({}, 7)", "LEAST({}, 7)", "ABS({} - 1)"])
+def test_choices_that_are_nested_deep_are_opaque(function: str, read: list[object]) -> None:
+    """Each level reads its argument several times, so the work is bounded by the depth."""
+    for depth in (2, 12):
+        nested = "cost"
+        for _ in range(depth):
+            nested = function.format(nested)
+        [ground] = grounds("clinic", f"SELECT COUNT(*) FROM visits WHERE {nested} > 5")
+        assert bool(ground.unreadable) == (depth == 12)  # the deeper one
+    assert len(read) < _FEW

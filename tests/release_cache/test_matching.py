@@ -25,8 +25,8 @@ from samples import draws
 
 from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteLaplace
+from gateway.release_cache.assemble import gather_slot
 from gateway.release_cache.entry import CacheEntry
-from gateway.release_cache.gather import gather_slot
 from gateway.release_cache.matching import Match, MeasurementRequest, matches
 from gateway.requests.request import CacheUse
 from gateway.sensitivity.analysis import EnumeratedGroups

@@ -23,8 +23,8 @@ from gateway.noise.exponential import PureSelection
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.plan.aggregates import Aggregate
 from gateway.regions.scope import scope_of
+from gateway.release_cache.assemble import gather_slot
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content
-from gateway.release_cache.gather import gather_slot
 from gateway.release_cache.matching import Match, MeasurementRequest, matches, measurement_request
 from gateway.requests.request import CacheUse
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups

@@ -8,10 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from gateway.stages.prepare import prepare_query
+from gateway.stages.prepare import SourceAccess, prepare_query
 from gateway.stages.query_plan import QueryPlan, Quote
 from gateway.stages.quote import Moved
-from gateway.stages.source_access import SourceAccess
 
 _BEFORE: Mapping[str, Any] = {"patients": "one row for each person"}
 _AFTER: Mapping[str, Any] = {"patients": "any number of rows"}

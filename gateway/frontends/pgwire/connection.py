@@ -30,7 +30,7 @@ from gateway.frontends.pgwire.question_flow import Ask, Outcome
 from gateway.frontends.pgwire.session import Session
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Estimate, Request
-from gateway.stages.deferred import DeferredStatement
+from gateway.stages.finish import DeferredStatement
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, 
 from gateway.frontends.pgwire.portals import Portal
 from gateway.requests.request import CacheUse, Estimate, ExpectedColumn
 from gateway.results.constants import FilledSql
-from gateway.stages.deferred import DeferredStatement
+from gateway.stages.finish import DeferredStatement
 
 _REUSED: Final[Mapping[CacheUse, str]] = {
     CacheUse.SAME: "the same was answered before",

@@ -614,3 +614,52 @@ SELECT p.region, COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.pati
 -- title: one year from a cost, and a table of years above it
 SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' AND cost >= 2500;
 SELECT date_trunc('year', visit_date), COUNT(*) FROM visits WHERE cost > 2500 GROUP BY 1;
+
+-- title: nobody who has a number of visits of one cost, in a filter
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FILTER (WHERE v.m IS NULL) FROM patients a LEFT JOIN (
+  SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id;
+
+-- title: nobody who has a number of visits of one cost, in a sum
+SELECT COUNT(*) FROM patients;
+SELECT SUM(CASE WHEN v.m IS NULL THEN 1 ELSE 0 END) FROM patients a LEFT JOIN (
+  SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id;
+
+-- title: nobody who has a number of visits of one cost, as a group
+SELECT COUNT(*) FROM patients;
+SELECT v.m IS NULL, COUNT(*) FROM patients a LEFT JOIN (
+  SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id GROUP BY 1;
+
+-- title: nobody who has a number of visits of one cost, inside of EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE EXISTS (
+  SELECT 1 FROM (SELECT a.patient_id FROM patients a LEFT JOIN (
+  SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id WHERE v.m IS NULL) t WHERE t.patient_id = p.patient_id
+);
+
+-- title: nobody with a greatest cost from a limit, and from the next cent
+SELECT COUNT(*) FROM patients a LEFT JOIN (
+  SELECT patient_id, MAX(cost) AS m FROM visits WHERE cost >= 2500 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id WHERE v.m IS NULL;
+SELECT COUNT(*) FROM patients a LEFT JOIN (
+  SELECT patient_id, MAX(cost) AS m FROM visits WHERE cost >= 2500.01 GROUP BY patient_id
+) v ON v.patient_id = a.patient_id WHERE v.m IS NULL;
+
+-- title: a condition as the greatest flag of a person
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, MAX(CASE WHEN birth_year = 1961 THEN 1 ELSE 0 END) AS f FROM patients GROUP BY patient_id
+) t WHERE f = 0;
+
+-- title: an opaque condition as the greatest flag of a person
+SELECT COUNT(*) FROM (
+  SELECT patient_id, MAX(CASE WHEN income % 7 = 3 THEN 1 ELSE 0 END) AS f FROM patients GROUP BY patient_id
+) t WHERE f = 1;
+
+-- title: a constant from a subquery in a filter
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FILTER (WHERE birth_year <> (SELECT 1961)) FROM patients;

@@ -432,3 +432,19 @@ SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FROM patients a LEFT JOIN (
   SELECT patient_id, SUM(cost) AS s FROM visits WHERE visit_date >= DATE '2024-01-01' GROUP BY patient_id
 ) v ON v.patient_id = a.patient_id WHERE COALESCE(v.s, 0) < 100;
+
+-- title: who came in two weeks, and who did not
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a WHERE EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.visit_date BETWEEN DATE '2024-05-01' AND DATE '2024-05-14'
+);
+SELECT COUNT(*) FROM patients a WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.visit_date BETWEEN DATE '2024-05-01' AND DATE '2024-05-14'
+);
+
+-- title: who came often, and often for one reason
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t WHERE n >= 3;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, COUNT(*) FILTER (WHERE diagnosis = 'flu') AS n FROM visits GROUP BY patient_id
+) t WHERE n >= 3;

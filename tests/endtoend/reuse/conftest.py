@@ -4,19 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place, opened
+from fix_servers import SharedServers
 
 from gateway.postgres_server import Lease
 
 
 @pytest.fixture(scope="session")
-def houses(sample_server: Lease) -> Iterator[Opened]:
-    with opened(sample_server, pure=94, zcdp=41, found=1, modest=1, audited=36) as one:
+def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
+    with opened(sample_server, servers, pure=96, zcdp=41, found=1, modest=1, audited=36) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
 def few(sample_server: Lease) -> Iterator[Opened]:
-    """Another one, quick to open and to read its policies again."""
+    """Another one with a state of its own, which commands can open; quick to read its policies again."""
     with opened(sample_server, pure=8, postgresql=4) as one:
         yield one
 

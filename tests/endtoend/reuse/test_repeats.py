@@ -227,11 +227,16 @@ def test_repeat_is_refused_when_the_log_was_changed(pure: Place, calls: Calls) -
     assert not calls
 
 
+@pytest.mark.parametrize(
+    "column",
+    ["now()", "round(SUM(income)) + extract(year FROM now())", "random()"],
+    ids=["without noise", "with noise", "chance"],
+)
 def test_answer_of_a_repeat_is_computed_each_time_when_it_may_differ(
-    pure: Place, calls: Calls
+    pure: Place, calls: Calls, column: str
 ) -> None:
     """A function over released values is PostgreSQL's each time; only columns and their order are kept."""
-    text = "SELECT region, round(SUM(income)) + extract(year FROM now()) AS s FROM patients GROUP BY region"
+    text = f"SELECT region, SUM(income) AS s, {column} AS more FROM patients GROUP BY region"
     for _ in range(3):
         pure.ask(text)
     calls.clear()
@@ -248,3 +253,42 @@ def test_query_with_a_stage_is_planned_each_time(pure: Place, calls: Calls) -> N
     calls.clear()
     pure.ask(text)
     assert "plan_query" in calls
+
+
+def test_repeat_is_planned_again_when_an_entry_that_it_does_not_take_is_too_old(
+    pure: Place, calls: Calls
+) -> None:
+    """Better entries of others would cost too much; without them the first plan may be another, and may be charged."""
+    both = "SELECT SUM(income), SUM(birth_year) FROM patients"
+    for column in ("income", "birth_year"):
+        assert pure.ask(f"SELECT SUM({column}) FROM patients", "alice").charged
+    pure.later(1)
+    first = pure.ask(both, "dave", fresh=True)
+    for _ in range(2):
+        again = pure.ask(both, "dave")
+        assert (again.reused, again.rows, again.charged) == (
+            CacheUse.SAME,
+            first.rows,
+            Epsilon.zero(),
+        )
+    calls.clear()
+    pure.later(5.9)
+    pure.ask(both, "dave")
+    assert not calls
+    pure.later(0.2)  # those of the others are too old, and dave's are not
+    assert pure.ask(both, "dave").rows == first.rows
+    assert "plan_query" in calls
+
+
+def test_what_is_kept_is_let_go_of_when_the_policies_were_read_again(
+    few: Opened, calls: Calls
+) -> None:
+    """A gateway that reloads its policies often does not keep what the old ones showed."""
+    place = few.place(PURE)
+    _asked_three_times(place, calls)
+    repeats = few.asking.services.repeats
+    before = repeats._kept[place.dataset]
+    place.change_policy("max: 10000", "max: 9999")
+    place.ask(_SUM)
+    assert repeats._kept[place.dataset] is not before
+    assert repeats.of(place.asking.served.all()[place.dataset]) is repeats._kept[place.dataset]

@@ -29,7 +29,7 @@ from gateway.frontends.pgwire.framing import Frame, Frames, Runs
 from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 from gateway.frontends.pgwire.question_flow import Ask
 from gateway.frontends.pgwire.session import Session
-from gateway.stages.deferred import DeferredSql, DeferredStatement
+from gateway.stages.finish import DeferredSql, DeferredStatement
 from gateway.twin import Twin, open_twin, visible_tables
 from gateway.twin.pool import TwinLine
 

@@ -26,7 +26,7 @@ from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Estimate, Request
-from gateway.stages.deferred import DeferredSql, DeferredStatement
+from gateway.stages.finish import DeferredSql, DeferredStatement
 from gateway.twin import Twin
 
 HOST: Final = "127.0.0.1"

@@ -25,7 +25,7 @@ from gateway.plan.relations import StagedRows
 from gateway.release_cache.matching import MeasurementRequest
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.choices import Histogram
-from gateway.stages.source_access import SourceAccess, asks
+from gateway.stages.prepare import SourceAccess, asks
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from gateway.datasets.dataset import ServedDataset
 from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import scope_of
-from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.matching import MeasurementRequest, measurement_request
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 

@@ -22,7 +22,7 @@ from gateway.noise.allocation import ReleaseNoise
 from gateway.pricing.price import noise_for_price
 from gateway.requests.request import Request
 from gateway.sensitivity.analysis import EnumeratedGroups
-from gateway.stages.source_access import SourceAccess
+from gateway.stages.prepare import SourceAccess
 
 _PROTECTED = ("people", "events")
 _KEYLESS = """

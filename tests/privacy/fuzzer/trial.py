@@ -31,6 +31,7 @@ from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.requests.request import Request
 from gateway.results.constants import run_with_guards
 from gateway.results.rollup import PricedRelease
+from gateway.stages.execute import ResultCache
 from gateway.stages.finish import finish_query
 from gateway.stages.services import Services
 
@@ -136,7 +137,7 @@ class Bench:
                 entropy=Stream(outcome.seed),
                 cancelled=never,
                 limit_s=self.services.limit_s,
-                results=self.services.results,
+                results=ResultCache(),
             )
             return
         with query.session() as twin:

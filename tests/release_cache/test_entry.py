@@ -5,7 +5,7 @@ from dataclasses import replace
 from release_cache.log.sheets import ground, sheet, slot
 
 from gateway.regions.scope import GroupKey
-from gateway.release_cache.cache import Interned
+from gateway.release_cache.entry import Interned
 
 
 def key(*values: bool | int) -> GroupKey:

@@ -10,7 +10,7 @@ from gateway.catalog.types import parse_type
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import NUMERIC, Field
 from gateway.plan.relations import Scan
-from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.fingerprints import Constants
 
 _VISITS = Table(
     "visits",

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from release_cache.visits import Question, matched, one_of
 
+from gateway.release_cache.assemble import Mismatch, gather_choice, gather_slot
 from gateway.release_cache.entry import Content
-from gateway.release_cache.gather import Mismatch, gather_choice, gather_slot
 from gateway.release_cache.group_mapping import GroupMapping
 from gateway.release_cache.matching import Match
 from gateway.requests.request import CacheUse

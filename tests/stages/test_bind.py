@@ -13,7 +13,7 @@ from gateway.errors import Code, UnsupportedSql
 from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ, Field
 from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift
-from gateway.stages.time_zone import moment_in, require_zone_does_not_matter
+from gateway.stages.bind import moment_in, require_zone_does_not_matter
 
 _LATE = datetime(2026, 11, 18, 23, 30, tzinfo=UTC)
 _EVENTS = Dataset(

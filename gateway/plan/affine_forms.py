@@ -1,0 +1,258 @@
+"""The affine form of an expression: how its value grows with the columns behind it.
+
+Affine are columns, constants, sums and differences, products and quotients with constants, casts between numbers
+without rounding, and differences of dates; and the product of two such, which covariances and regressions are made
+of. Every other expression is a condition: its form `cuts`. A number that leaves its type becomes NULL, and so does a
+day beyond the calendar. A float that is far larger than what is added to it loses it. So an expression is affine only
+if it stays within its type over the declared domain, and if rounding cannot tell rows apart (`affine_rounding.py`).
+
+INVARIANT: an expression that is not known to be affine is a condition.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, Self
+
+from gateway.catalog.domains import Interval, Values
+from gateway.catalog.types import ColumnType, Family
+from gateway.plan import affine_rounding as rounding
+from gateway.plan.affine_rounding import NUMBERS, Ends, Form
+from gateway.plan.aggregates import Measure, PerUnit, WindowCall
+from gateway.plan.joins import UnionAll
+from gateway.plan.node import Node, walk_nodes
+from gateway.plan.relations import Constant, Project, Scan, Window
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Moment,
+    Ref,
+    Scalar,
+    Shift,
+)
+
+_TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
+_MOST_DAYS: Final = 36_525
+_DAY: Final = 86_400_000_000
+# a year from the ends of the calendar, whatever the zone
+_CALENDAR: Final = (Fraction(date.min.toordinal() + 366), Fraction(date.max.toordinal() - 366))
+_DAYS: Final = Fraction(date.max.toordinal())
+_WITHIN: Final = frozenset({"min", "max", "avg", "percentile_cont", "percentile_disc", "median"})
+_ONE_OF: Final = frozenset({"coalesce", "greatest", "least"})
+
+
+@dataclass
+class AffineForms:
+    """The forms of the expressions of one plan. Names are followed to the expressions that they were given to.
+
+    `_given` has the expressions behind a name, `_measured` its aggregate for each person, `_windows` its window function;
+    `_known` are columns of public rows.
+    """
+
+    _given: Mapping[str, tuple[Scalar, ...]]
+    _measured: Mapping[str, Measure] = field(default_factory=dict)
+    _windows: Mapping[str, WindowCall] = field(default_factory=dict)
+    _known: frozenset[str] = frozenset()
+    _forms: dict[str, Form] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Node) -> Self:
+        """The forms of this plan."""
+        below = tuple(walk_nodes(plan))
+        return cls(
+            {name: given for node in below for name, given in _given(node)},
+            {name: measure for node in below for name, measure in _measured(node)},
+            {name: call for node in below if isinstance(node, Window) for name, call in node.items},
+            frozenset(one.id for node in below if _is_public(node) for one in node.fields),
+        )
+
+    def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
+        match scalar:
+            case Ref():
+                return self._of_ref(scalar)
+            case Literal(value):
+                ends = _ends_of_value(value)
+                return rounding.constant_form(None if ends is None else ends[0])
+            case Moment():
+                return Form(0)
+            case Cast(what) if what.type.family is Family.BOOLEAN:
+                return rounding.truth_form()
+            case Cast(what):
+                return _cast(self.form(what), what.type, scalar.type)
+            case Shift():
+                return self._of_shift(scalar)
+            case Call("negate", (one,)) if _is_number(scalar):
+                minus = rounding.constant_form(Fraction(-1))
+                return rounding.multiply_forms(self.form(one), minus, scalar.type)
+            case Call("+" | "-", (one, other)):
+                return _added(scalar, self.form(one), self.form(other))
+            case Call("*", (one, other)) if _is_number(scalar):
+                return rounding.multiply_forms(self.form(one), self.form(other), scalar.type)
+            case Call("/", (one, Literal(value))) if _is_number(scalar):
+                return _divided(self.form(one), _ends_of_value(value), scalar.type)
+            case Case() | Call():
+                return self._of_choice(scalar)
+            case _:
+                return rounding.condition_form(scalar.type)
+
+    def _of_choice(self, scalar: Case | Call) -> Form:
+        """A condition, and where its values are: that of numbers that are handed on is known."""
+        match scalar:
+            case Case():
+                given = scalar.results
+            case Call("nullif", (one, _)):
+                given = (one,)
+            case Call(function, parts) if function in _ONE_OF:
+                given = parts
+            case _:
+                return rounding.condition_form(scalar.type)
+        if not _is_number(scalar) or any(one.type.family not in NUMBERS for one in given):
+            return rounding.condition_form(scalar.type)
+        forms = [_cast(self.form(one), one.type, scalar.type) for one in given if not is_null(one)]
+        return replace(rounding.merge_forms(forms, scalar.type), chosen=True, cuts=True)
+
+    def _of_ref(self, ref: Ref) -> Form:
+        name = ref.field.id
+        known = self._forms.get(name)
+        if known is None:
+            known = self._forms[name] = self._of_name(ref)
+        return known
+
+    def _of_name(self, ref: Ref) -> Form:
+        if measure := self._measured.get(ref.field.id):
+            return self._of_measure(ref, measure)
+        given = self._given.get(ref.field.id, ())
+        if not given:
+            return _column(ref)
+        forms = [self.form(one) for one in given]
+        if len(forms) == 1:
+            return replace(forms[0], cuts=False)
+        made = rounding.merge_forms(forms, ref.type)
+        return replace(made, mixed=made.mixed or len(set(given)) > 1)
+
+    def _of_measure(self, ref: Ref, measure: Measure) -> Form:
+        """What was made of the rows of a person: a number of its own, of the degree and with the factors of its argument."""
+        forms = [self.form(one) for one in measure.arguments]
+        if measure.function == "count" or not forms or not forms[0].degree:
+            return _column(ref)
+        one = forms[0]
+        if measure.function in _WITHIN and ref.type.family in NUMBERS:
+            of = measure.arguments[0].type
+            return _cast(replace(one, mixed=False, chosen=False, cuts=False), of, ref.type)
+        return replace(_column(ref), degree=one.degree, factors=one.factors, relative=one.scales)
+
+    def _of_shift(self, shift: Shift) -> Form:
+        inner = replace(self.form(shift.moved), cuts=False)
+        if abs(shift.days) > _MOST_DAYS or abs(shift.microseconds) > _DAY or shift.months:
+            return rounding.condition_form(shift.type)
+        if not inner.degree and not inner.chosen:
+            return inner  # a constant: NULL in all rows, or in none
+        if inner.ends is None:
+            return rounding.condition_form(shift.type)
+        low, high = inner.ends[0] + shift.days - 2, inner.ends[1] + shift.days + 2
+        if low < _CALENDAR[0] or high > _CALENDAR[1]:
+            return rounding.condition_form(shift.type)
+        return replace(inner, ends=(low, high))
+
+
+def _given(node: Node) -> Iterator[tuple[str, tuple[Scalar, ...]]]:
+    match node:
+        case Project():
+            for one, (_, scalar) in zip(node.fields, node.items, strict=True):
+                yield one.id, (scalar,)
+        case PerUnit():
+            for one, (_, scalar) in zip(node.fields, node.keys, strict=False):
+                yield one.id, (scalar,)
+        case UnionAll():
+            sides = zip(node.fields, node.left.fields, node.right.fields, strict=True)
+            for one, left, right in sides:
+                yield one.id, (Ref(left), Ref(right))
+
+
+def _measured(node: Node) -> Iterator[tuple[str, Measure]]:
+    if isinstance(node, PerUnit):
+        named = zip(node.fields[len(node.keys) :], node.measures, strict=True)
+        yield from ((one.id, measure) for one, (_, measure) in named)
+
+
+def _is_public(node: Node) -> bool:
+    return isinstance(node, Constant) or (isinstance(node, Scan) and node.table.public)
+
+
+def _is_number(scalar: Call | Case) -> bool:
+    given = scalar.parts if isinstance(scalar, Call) else scalar.results
+    return {scalar.type.family, *(one.type.family for one in given)} <= NUMBERS
+
+
+def is_null(scalar: Scalar) -> bool:
+    if isinstance(scalar, Cast):
+        return is_null(scalar.what)
+    return isinstance(scalar, Literal) and scalar.value is None
+
+
+def _column(ref: Ref) -> Form:
+    domain = ref.domain
+    if isinstance(domain, Interval):
+        low, high = _ends_of_value(domain.low), _ends_of_value(domain.high)
+        if low is not None and high is not None:
+            return rounding.domain_form((low[0], high[1]), high[1] - low[0])
+    if isinstance(domain, Values) and ref.type.family in NUMBERS:
+        known = sorted(ends[0] for one in domain.values if (ends := _ends_of_value(one)))
+        if known:
+            gaps = [high - low for low, high in pairwise(known)]
+            return rounding.domain_form((known[0], known[-1]), min(gaps, default=Fraction(1)))
+    return rounding.type_form(ref.type)
+
+
+def _ends_of_value(value: object) -> Ends | None:
+    if isinstance(value, int | Fraction):
+        return Fraction(value), Fraction(value)
+    if isinstance(value, date):
+        return Fraction(value.toordinal()), Fraction(value.toordinal())
+    return None
+
+
+def _added(call: Call, one: Form, other: Form) -> Form:
+    families = {part.type.family for part in call.parts}
+    if families <= _TIMES and call.function == "-":
+        return _between(one, other, families, call.type)
+    if not _is_number(call):
+        return rounding.condition_form(call.type)
+    if call.function == "-" and other.ends is not None:
+        other = replace(other, ends=(-other.ends[1], -other.ends[0]))
+    return rounding.add_forms(one, other, call.type)
+
+
+def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) -> Form:
+    """The days between two dates, or the time between two moments."""
+    made = Form(
+        max(one.degree, other.degree),
+        mixed=one.mixed or other.mixed,
+        chosen=one.chosen or other.chosen,
+    )
+    if families != {Family.DATE} or kind.family is not Family.WHOLE:
+        return made
+    ends = -_DAYS, _DAYS
+    if one.ends is not None and other.ends is not None:
+        ends = one.ends[0] - other.ends[1], one.ends[1] - other.ends[0]
+    return replace(made, ends=ends, least=Fraction(1))
+
+
+def _divided(one: Form, by: Ends | None, kind: ColumnType) -> Form:
+    if by is None or not by[0] or kind.family is Family.WHOLE:
+        return rounding.condition_form(kind)
+    return rounding.divide_form(one, by[0], kind)
+
+
+def _cast(form: Form, of: ColumnType, to: ColumnType) -> Form:
+    if of == to:
+        return replace(form, cuts=False)
+    if of.family is Family.DATE and to.family is Family.TIMESTAMP:
+        return replace(form, cuts=False)
+    if not {of.family, to.family} <= NUMBERS:
+        return rounding.condition_form(to)
+    return rounding.convert_form(form, of, to)
