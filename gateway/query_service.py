@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.budget.account import analyst_account
-from gateway.budget.report import AccountBalance, standings_on_paths, visible_balances
+from gateway.budget.report import AccountBalance, standings_on_paths
+from gateway.budget.shared_accounts import visible_balances
 from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
 from gateway.errors import Code, SourceStopped

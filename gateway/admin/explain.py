@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from gateway.admin.explain_cost import (
+from gateway.admin.cost_estimate import (
     CostForecast,
     columns_json,
     forecast_cost,

@@ -18,7 +18,8 @@ from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.licences import Licences, ProvenTable
-from gateway.bounding.rewrites import complete_window_order, drop_unused, fold_moments, fold_scalar
+from gateway.bounding.rewrites import complete_window_order, drop_unused
+from gateway.bounding.time_zone import fold_moments, fold_scalar
 from gateway.bounding.work_bound import check_bounded_work
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rewrite import replace_columns

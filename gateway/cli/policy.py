@@ -13,6 +13,7 @@ from gateway.admin.check_policies import (
     check_sources,
     complete_from_sources,
 )
+from gateway.admin.cost_estimate import CostForecast
 from gateway.admin.explain import (
     audited_queries,
     explain,
@@ -21,7 +22,6 @@ from gateway.admin.explain import (
     open_temporary_twin,
     subject_and_policy,
 )
-from gateway.admin.explain_cost import CostForecast
 from gateway.admin.instance import open_foundation
 from gateway.admin.policy_template import policy_template
 from gateway.cli.arguments import settings_from

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from gateway.binding.bound import Cut
-from gateway.bounding.rewrites import fold_moments, reads_time
+from gateway.bounding.time_zone import fold_moments, reads_time
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from gateway.binding.bound import Bound, Cut
-from gateway.bounding.rewrites import depends_on_zone
+from gateway.bounding.time_zone import depends_on_zone
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuestion, Question, bind_question
 from gateway.errors import Code, UnsupportedSql

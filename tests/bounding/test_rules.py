@@ -11,7 +11,8 @@ from laws import for_each
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.licences import Licences
-from gateway.bounding.rewrites import complete_window_order, drop_unused, fold_moments
+from gateway.bounding.rewrites import complete_window_order, drop_unused
+from gateway.bounding.time_zone import fold_moments
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, Unbounded

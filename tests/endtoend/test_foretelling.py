@@ -9,7 +9,7 @@ from endtoend.clinic_policy import policy
 from fix_policy import loaded_policies
 from fix_servers import SharedServers
 
-from gateway.admin.explain_cost import forecast_cost
+from gateway.admin.cost_estimate import forecast_cost
 from gateway.datasets.view import Question, Views, bind_question
 from gateway.policy.files.load import LoadedPolicies
 from gateway.requests.request import Request

@@ -13,7 +13,7 @@ from overlap.simulated_people import counted, noisy
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Stage
-from gateway.bounding.rewrites import fold_moments
+from gateway.bounding.time_zone import fold_moments
 from gateway.errors import OverlapRefused
 from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
 from gateway.plan.aggregates import Aggregate

@@ -11,7 +11,7 @@ from regions.ward import NOON
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.rewrites import fold_moments
+from gateway.bounding.time_zone import fold_moments
 from gateway.errors import Refusal
 from gateway.plan.aggregates import Aggregate
 from gateway.regions import resolved_plan as followed

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.rewrites import fold_moments
+from gateway.bounding.time_zone import fold_moments
 from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import parse_type

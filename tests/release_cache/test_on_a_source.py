@@ -16,7 +16,7 @@ from property.small_worlds import world
 from property.stores import Store, in_duckdb
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.bounding.rewrites import fold_moments
+from gateway.bounding.time_zone import fold_moments
 from gateway.budget.account import Currency
 from gateway.catalog.values import Value
 from gateway.noise.exponential import PureSelection

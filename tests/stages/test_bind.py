@@ -6,7 +6,7 @@ import pytest
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.rewrites import depends_on_zone, fold_moments, is_zone_dependent
+from gateway.bounding.time_zone import depends_on_zone, fold_moments, is_zone_dependent
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, UnsupportedSql

@@ -1,4 +1,4 @@
-"""Cost forecast of a statement: price and noise from the policies alone, without a ledger.
+"""Estimate of what a statement costs: price and noise from the policies alone, without a ledger.
 
 The currency is the one that a ledger opened now would get, and caps are those of the policies: an open ledger
 keeps its currency, and limits that were granted since are not known here.
