@@ -137,7 +137,7 @@ class Affinity(AffineForms):
         return not _are_apart([self.form(one) for one in results], touching=not equal)
 
     def _has_choice(self, scalar: Scalar) -> bool:
-        """Whether a part of it is a CASE of several values, or a condition as a number, wherever it was given a name."""
+        """Whether a part of it is a CASE of several values or a condition as a number, also behind names and aggregates."""
         left, seen = [scalar], set[str]()
         while left:
             for one in walk_scalar(left.pop()):
@@ -147,7 +147,7 @@ class Affinity(AffineForms):
                     return True
                 if isinstance(one, Ref) and one.field.id not in seen:
                     seen.add(one.field.id)
-                    left.extend(self._given.get(one.field.id, ()))
+                    left.extend(self._behind(one.field.id)[0])
         return False
 
     def _subtracts_sums(self, scalar: Scalar) -> bool:

@@ -146,6 +146,8 @@ _TWO = """(SELECT patient_id, income x, 0 tag FROM patients
 _VISITED = "patients p JOIN visits v ON v.patient_id = p.patient_id"
 _COPIES = """(SELECT patient_id, 1 tag FROM patients UNION ALL SELECT patient_id, 0 FROM patients
     UNION ALL SELECT patient_id, 0 FROM patients)"""
+_HIDDEN = f"""(SELECT p.patient_id, diagnosis, MAX(CASE WHEN diagnosis = 'flu' THEN income ELSE 300000 END) m,
+    MAX(CASE WHEN diagnosis = 'flu' THEN cost * 0 + 250000 ELSE cost * 0 END) k FROM {_VISITED} GROUP BY 1, 2) g"""
 _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
 
 
@@ -190,6 +192,10 @@ _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
         FROM {_VISITED} GROUP BY 1) t""",
         f"""SELECT SUM(m) FROM (SELECT patient_id, MAX(k * (income - 50000)) m FROM (SELECT p.patient_id, income,
         CASE WHEN cost > 1000 THEN 1 ELSE 0 END k FROM {_VISITED}) u GROUP BY 1) t""",
+        # two CASE behind aggregates of each group, added and multiplied
+        f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(m + k) z FROM {_HIDDEN} GROUP BY 1) t""",
+        f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(m * k) z FROM {_HIDDEN} GROUP BY 1) t""",
+        f"SELECT SUM(l) FROM (SELECT lag(k) OVER (PARTITION BY patient_id ORDER BY m + k) l FROM {_HIDDEN}) t",
         f"""SELECT COUNT(d) FROM (SELECT p.patient_id, COUNT(DISTINCT CASE WHEN cost > 1000 THEN income ELSE 0 END) d
         FROM {_VISITED} GROUP BY 1) t""",
         f"SELECT COUNT(DISTINCT cost * (income - 50000)) FROM {_VISITED}",
