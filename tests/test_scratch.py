@@ -48,11 +48,15 @@ def test_scratch_is_elsewhere_when_memory_is_small_or_a_place_is_named(
     assert not list(own.iterdir())
 
 
-def test_directories_are_made_passable_up_to_the_top(tmp_path: Path) -> None:
-    """Users of servers pass through all directories between, and through `tmp_path` by itself."""
-    assert tmp_path.stat().st_mode & 0o777 == PASSABLE
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True, mode=0o700)
-    inner.parent.chmod(0o700)
-    make_passable(inner)
-    assert {one.stat().st_mode & 0o777 for one in (inner, inner.parent)} == {PASSABLE}
+def test_directories_of_the_run_alone_are_made_passable(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Users of servers pass through all directories between; directories of others stay as they are."""
+    assert own.stat().st_mode & 0o777 == PASSABLE
+    monkeypatch.setattr(tempfile, "tempdir", str(own))
+    made = [own / "t", own / "t" / "a", own / "t" / "a" / "b", own / "another"]
+    for one in made:
+        one.mkdir(mode=0o700)
+    make_passable(made[2])
+    make_passable(made[3])
+    assert [one.stat().st_mode & 0o777 for one in made] == [PASSABLE] * 3 + [0o700]
