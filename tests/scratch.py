@@ -15,6 +15,7 @@ import pytest
 
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  # a fresh, private directory is made in it
 _BYTES: Final = 4 * 2**30  # a run of all tests takes less than half of it
+_OWN: Final = "t"
 # users of servers pass through to their directories, and can list nothing on their way
 PASSABLE: Final = 0o711
 
@@ -34,7 +35,7 @@ class Scratch:
         os.environ["TMPDIR"] = str(self._made)
         tempfile.tempdir = None  # it is looked up again
         # short, so that the path of a socket in a `tmp_path` is not too long
-        config.option.basetemp = self._made / "t"
+        config.option.basetemp = self._made / _OWN
 
     def remove(self) -> None:
         """Remove it with what is left in it."""
@@ -43,12 +44,12 @@ class Scratch:
 
 
 def make_passable(directory: Path) -> None:
-    """Let the users of servers pass through to this directory, which is one of the run's."""
-    top = Path(tempfile.gettempdir())
-    for above in (directory, *directory.parents):
-        if above == top:
-            return
-        above.chmod(PASSABLE)
+    """Let the users of servers pass through to this directory, if it is one of the run's own."""
+    top = Path(tempfile.gettempdir()) / _OWN
+    if top in (directory, *directory.parents):
+        directory.chmod(PASSABLE)
+        if directory != top:
+            make_passable(directory.parent)
 
 
 def _is_roomy(place: Path) -> bool:

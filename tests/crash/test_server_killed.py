@@ -39,15 +39,16 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, trail: Trail) -> Iterator[Site]:
-    with scratch_server(tmp_path) as lease:
-        urls = embedded_urls(lease, tmp_path)
+def site(home: Path, trail: Trail) -> Iterator[Site]:
+    # a short path: the socket of the server that starts again has to be where it was
+    with scratch_server(home) as lease:
+        urls = embedded_urls(lease, home)
         upgrade_state(urls)
-        with open_state(settings_on(urls, tmp_path), AUDIT_SECRET) as state:
+        with open_state(settings_on(urls, home), AUDIT_SECRET) as state:
             bank = Bank(state.journal, trail, state.engine)
             bank.open_ledger(limits(1000))
             bank.open_account(ALICE, limits(1000))
-            yield Site(bank, lease, tmp_path)
+            yield Site(bank, lease, home)
 
 
 @dataclass
