@@ -30,7 +30,7 @@ _PER_MAJOR: Final = 10_000
 
 
 def old_version(connection: Connection) -> int | None:
-    """The major version of a source that is too old; None where it is not."""
+    """The major version of a source if it is too old, else None."""
     if connection.dialect.name != "postgresql":
         return None
     driver: Any = connection.connection.driver_connection
@@ -39,7 +39,10 @@ def old_version(connection: Connection) -> int | None:
 
 
 def require_version(connection: Connection) -> None:
-    """INVARIANT: nothing is asked of a source that is too old."""
+    """Refuse a source that is too old.
+
+    INVARIANT: no query is sent to such a source.
+    """
     if old_version(connection) is not None:
         raise BackendUnavailable(Code.SOURCE_VERSION)
 
@@ -63,7 +66,7 @@ _LIMITED: Final = text(
 
 @dataclass
 class Attempt:
-    """What asking once went through; `kept` says that a connection in it was made for an earlier question."""
+    """One attempt to query the source; `kept` is true if one of its connections was opened for an earlier query."""
 
     watch: StatementWatch
     limit_s: float
@@ -72,9 +75,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Connections:
-    """`engine` has one connection for every question, `spare` the others of questions that are asked in parts.
+    """`engine` has one connection for each query, `spare` has more for queries that run in parts.
 
-    INVARIANT: whoever has a connection may wait for none: a spare one is there at once or it is not used.
+    INVARIANT: a query that has a connection never waits for another one: a spare one is free at once, or it is not used.
     """
 
     engine: Engine
@@ -82,31 +85,31 @@ class Connections:
 
     @classmethod
     def open(cls, url: URL, size: int, spare: int) -> "Connections":
-        """Nothing is reached yet."""
+        """Make the pools; no connection is opened yet."""
         return cls(_engine(url, pool_size=size), _engine(url, pool_size=spare, max_overflow=0))
 
     def on_connect(self, told: Callable[..., None]) -> None:
-        """Tell of every connection that is made, before anything is asked on it."""
+        """Call this for every new connection, before its first statement."""
         for one in (self.engine, self.spare):
             event.listen(one, "connect", told)
 
     def on_execute(self, instead: Callable[..., bool | None]) -> None:
-        """Let `instead` see every statement before it is executed; where it says True, it is not."""
+        """Call `instead` before every statement; a statement for which it returns True is not executed."""
         for one in (self.engine, self.spare):
             event.listen(one, "do_execute", instead)
 
     def drop(self) -> None:
-        """Close what is not in use; the next question connects anew."""
+        """Close the connections that are not in use; the next query connects again."""
         for one in (self.engine, self.spare):
             one.dispose()
 
     def take(self, attempt: Attempt) -> Connection:
-        """The connection of a question; whoever takes it gives it back."""
+        """The connection of a query. The caller gives it back."""
         return _taken(self.engine, attempt)
 
     @contextmanager
     def more(self, attempt: Attempt) -> Iterator[Connection | None]:
-        """One more for the same question, or None: the source may have room for no other."""
+        """One more connection for the same query; None if the source has no room."""
         connection = None
         with suppress(SQLAlchemyError):
             connection = _taken(self.spare, attempt)
@@ -121,7 +124,7 @@ class Connections:
 
 
 def return_connection(connection: Connection) -> None:
-    """Back to its pool; one that cannot be given back, or whose pool was dropped meanwhile, is closed."""
+    """Give a connection back to its pool. It is closed if that fails, or if the pool was dropped meanwhile."""
     with suppress(SQLAlchemyError):
         there = not connection.closed and not connection.invalidated
         if there and connection.info[_POOL] is not connection.engine.pool:
@@ -140,7 +143,7 @@ def _taken(engine: Engine, attempt: Attempt) -> Connection:
 
 @contextmanager
 def limit_statements(connection: Connection, attempt: Attempt) -> Iterator[None]:
-    """Within the block the limit of the attempt holds for every statement of the connection."""
+    """Within the block, every statement of the connection has the time limit of the attempt."""
     there = connection.info  # of the driver's connection: gone when that is
     with attempt.watch.reaching(statement_stopper(connection, attempt.watch)):
         limit_ms = max(2, int(attempt.limit_s * 1000))
@@ -153,9 +156,9 @@ def limit_statements(connection: Connection, attempt: Attempt) -> Iterator[None]
 
 
 def statement_stopper(connection: Connection, watch: StatementWatch) -> Callable[[], None]:
-    """What ends the statement that is under way there, if one is; it never raises.
+    """A function that ends the running statement of the connection. It never raises.
 
-    It cancels the statement at the server, again and again; where that does not end it, it closes the connection.
+    It cancels the statement at the server several times; if that does not end it, it closes the connection.
     """
     driver: Any = connection.connection.driver_connection
     failures = connection.dialect.loaded_dbapi.Error
@@ -202,7 +205,7 @@ _MOST_PARTS: Final = 8
 
 @contextmanager
 def open_source(url: URL) -> Iterator[Connection]:
-    """A connection that reads, or an error that says which source cannot be used."""
+    """An engine that can read from the source, or an error that names the source."""
     there, _ = split_parts(url)
     engine = create_engine(there, poolclass=NullPool, connect_args=_arguments_connect(there))
     try:
@@ -224,7 +227,7 @@ def open_source(url: URL) -> Iterator[Connection]:
 
 
 def split_parts(url: URL) -> tuple[URL, int]:
-    """The URL as a driver takes it, and in how many parts a large release is asked for: `?parts=4`."""
+    """The URL for the driver, and the number of parts of a large release: `?parts=4`."""
     if url.get_backend_name() != "postgresql":
         return url, 1  # it uses all cores for one statement
     told = url.query.get("parts", "")
@@ -233,7 +236,7 @@ def split_parts(url: URL) -> tuple[URL, int]:
 
 
 def source_address(url: URL) -> str:
-    """Where it is, without login and options."""
+    """The address of the source, without login and options."""
     there = URL.create(url.get_backend_name(), None, None, url.host, url.port, url.database)
     return there.render_as_string()
 
@@ -262,6 +265,6 @@ def _hint(url: URL) -> str:
 
 
 def _why(error: SQLAlchemyError) -> str:
-    """The kind of failure; the driver's own text may hold more than that."""
+    """The kind of failure. The driver's text is left out, because it may contain values."""
     cause = getattr(error, "orig", None) or error
     return f"it cannot be reached ({type(cause).__name__})"

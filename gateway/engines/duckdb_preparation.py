@@ -65,13 +65,13 @@ _Process = Callable[[Any], object]
 
 @dataclass(frozen=True)
 class DuckdbSql:
-    """One statement: its text, and for each of its places the name, the value and what is made of a value."""
+    """One statement: its text, and for each of its parameters the name, the value and the conversion."""
 
     text: str
     places: tuple[tuple[str, Any, _Process | None], ...]
 
     def parameters(self, given: Mapping[str, list[str | None]]) -> list[object]:
-        """In the order of their numbers; those that are `given` in the place of what stands in the statement."""
+        """The values in the order of their numbers; `given` ones replace those of the statement."""
         return [
             value if process is None else process(value)
             for name, there, process in self.places
@@ -80,14 +80,14 @@ class DuckdbSql:
 
 
 class DuckdbStatements:
-    """What statements were compiled to, as long as somebody holds them."""
+    """The compiled statements, as long as a caller holds them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: WeakKeyDictionary[Select[Any], DuckdbSql] = WeakKeyDictionary()
 
     def find(self, statement: Select[Any]) -> DuckdbSql:
-        """The SQL of this statement, compiled if it has to be."""
+        """The SQL of this statement; it is compiled once."""
         with self._lock:
             found = self._known.get(statement)
         if found is None:
@@ -98,7 +98,7 @@ class DuckdbStatements:
 
 
 def compile_for_duckdb(statement: Select[Any]) -> DuckdbSql:
-    """Its text, and its parameters by place."""
+    """The text of the statement, and its parameters by position."""
     compiled: Any = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     values, binds = compiled.construct_params(_check=False), compiled.binds
     places = []
@@ -122,7 +122,7 @@ atexit.register(_LAUNCHER.close)
 
 
 class DuckDbDatabase:
-    """One file. Safe among threads."""
+    """The database in one DuckDB file. Safe among threads."""
 
     def __init__(self, url: URL, failures: Failures) -> None:
         self.failures = failures
@@ -141,7 +141,7 @@ class DuckDbDatabase:
         limit_s: float,
         cancelled: threading.Event | None,
     ) -> Preparation:
-        """Take a process; a subject that has its share of them waits for one of its own."""
+        """Lease a process. A subject that has its share of them waits for one of its own."""
         with ExitStack() as stack:
             with self._before_charge(cancelled):
                 leased = stack.enter_context(self.pool.lease(subject, limit_s, cancelled))
@@ -151,15 +151,15 @@ class DuckDbDatabase:
             return _Prepared(self, leased, catalog, stack.pop_all())
 
     def close(self) -> None:
-        """Let go of the processes that are not in use."""
+        """End the processes that are not in use."""
         self.pool.close()
 
     def stop(self) -> None:
-        """Kill every process, whatever it does."""
+        """Kill every process."""
         self.pool.stop()
 
     def _catalog(self, leased: LeasedProcess) -> SourceCatalog:
-        """What this process says of its file; of equal catalogs there is one object."""
+        """The catalog of the file that this process has open; equal catalogs are one object."""
         with self._lock:
             found = self._catalogs.get(leased.identity)
         if found is not None:
@@ -183,7 +183,7 @@ class DuckDbDatabase:
 
     @contextmanager
     def _before_charge(self, cancelled: threading.Event | None) -> Iterator[None]:
-        """The refusal of somebody who has paid nothing."""
+        """The error before a charge."""
         try:
             yield
         except WaitCancelled:
@@ -204,7 +204,7 @@ class DuckDbDatabase:
     def failed(
         self, error: Exception, ran: Computation, cancelled: threading.Event | None
     ) -> Refusal:
-        """The refusal of somebody who has paid."""
+        """The error after a charge."""
         if isinstance(error, ProcessLate):
             return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
         if self.pool.is_stopped:
@@ -227,7 +227,7 @@ class DuckDbDatabase:
 
 
 class _Prepared:
-    """One question on its process."""
+    """One query on its process."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class _Prepared:
         self._held = held
 
     def parse(self, statements: Sequence[Statement], given: Given) -> None:
-        """See above."""
+        """Refuse a statement that the source cannot parse."""
 
     def run(
         self,
@@ -270,5 +270,5 @@ class _Prepared:
 
 
 def _kind(error: Exception) -> str:
-    """What the operator is told of it."""
+    """The kind of failure for the operator's log."""
     return error.kind if isinstance(error, StatementFailed) else type(error).__name__

@@ -24,7 +24,7 @@ from gateway.sensitivity.choices import BinnedRows, Histogram, ListedRows
 
 
 def column_value(given: object, of: ColumnType) -> Value | None:
-    """The value of a column of this type. What is no number, such as NaN, is NULL as it is everywhere."""
+    """The value of a column of this type. A value that is no number, such as NaN, is NULL as everywhere."""
     match given:
         case None:
             return None
@@ -89,7 +89,7 @@ def add_shards(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
 
 
 def key_columns(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
-    """By column; without keys, an empty one for every row."""
+    """The keys by row; without keys, an empty one for every row."""
     return _keys(release, list(zip(*rows, strict=True)), len(rows))
 
 
@@ -157,7 +157,7 @@ def _listed(
 
 
 def _added(one: dict[Key, Cells], other: dict[Key, Cells]) -> dict[Key, Cells]:
-    """Both together; a bucket that both have is there once, with its sum."""
+    """The sum of two histograms."""
     for key, (places, many) in other.items():
         mine = one.get(key)
         if mine is None:

@@ -33,12 +33,12 @@ _ENDED: Final = {StopReason.CANCELLED: SourceEnd.CANCEL, StopReason.ENDING: Sour
 
 @dataclass(frozen=True)
 class Failures:
-    """The failures of one source; `emit` tells the operator."""
+    """Errors of one source as refusals; `emit` writes them to the operator's log."""
 
     emit: Emit
 
     def before_charge(self, error: SQLAlchemyError, watch: StatementWatch) -> Refusal:
-        """The refusal of somebody who has paid nothing: the source did not compute."""
+        """The error before a charge: the source did not compute."""
         state, problem = _state(error), _problem(error)
         if _is_stopped(error, watch):
             late = watch.stopped in {StopReason.NOT, StopReason.LATE}
@@ -52,7 +52,7 @@ class Failures:
     def after_charge(
         self, error: SQLAlchemyError, watch: StatementWatch, ran: Computation
     ) -> Refusal:
-        """The refusal of somebody who has paid: the source was told to compute."""
+        """The error after a charge: the source had begun to compute."""
         state, problem = _state(error), _problem(error)
         if _is_stopped(error, watch):
             ended = _ENDED.get(watch.stopped)
@@ -67,13 +67,13 @@ class Failures:
         return self._other(error)
 
     def exhausted(self, problem: str, ran: Computation) -> Refusal:
-        """The refusal of somebody whose statement needed more than the source had."""
+        """The error of a statement that needed more memory or disk than the source had."""
         self.emit(SourceFailed(problem))
         without = Computation(ran.seconds, ran.limit_s, SourceEnd.ROOM)
         return SourceStopped(Code.SOURCE_EXHAUSTED, computation=without)
 
     def incident(self, problem: str) -> InternalError:
-        """A bug of ours."""
+        """An internal error, with an incident id."""
         incident = token_hex(8)
         self.emit(Crashed(incident, problem))
         return InternalError(incident)
@@ -101,12 +101,12 @@ class Failures:
 
 
 def is_connection_lost(error: SQLAlchemyError) -> bool:
-    """Whether the connection is gone."""
+    """Whether the error means a lost connection."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 def _is_stopped(error: SQLAlchemyError, watch: StatementWatch) -> bool:
-    """Whether the statement was stopped: by the server, or by us where it heard us and did not end the statement.
+    """Whether the statement was stopped: by the server, or by the gateway after the server had taken the cancel.
 
     A server that did not hear us was away: how long it was told to compute says nothing of any row.
     """

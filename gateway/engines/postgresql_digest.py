@@ -42,12 +42,12 @@ _HELD: Final = "held"
 
 
 def digest_query(many: int) -> str:
-    """One row with the digest of each of so many names; NULL where a name leads to nothing."""
+    """A query for one row with the digest of each name; NULL if a name has no table."""
     return "SELECT " + ", ".join(_DIGEST.replace("@NAME@", "%s") for _ in range(many))
 
 
 def regclass_name(table: str) -> str:
-    """The name of a table in a policy, as `to_regclass` reads names."""
+    """The name of a policy's table as `to_regclass` reads it."""
     schema, _, name = table.rpartition(".")
     return ".".join(f'"{one.replace(chr(34), 2 * chr(34))}"' for one in (schema, name) if one)
 

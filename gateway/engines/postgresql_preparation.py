@@ -74,7 +74,7 @@ def parse_only(
     parameters: Mapping[str, Any] | Sequence[Any],
     context: ExecutionContext,
 ) -> bool | None:
-    """A listener of `do_execute`: True where this was all there is to do."""
+    """A listener of `do_execute`, which returns True if the statement was only to be parsed."""
     if not context.execution_options.get(PARSED):
         return None
     if not isinstance(parameters, Mapping):
@@ -127,7 +127,7 @@ Digests = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class _Known:
-    """What the catalog said when `connects` connections had been made."""
+    """The catalog, as it was after `connects` connections had been opened."""
 
     connects: int
     digests: Mapping[str, str]
@@ -135,7 +135,7 @@ class _Known:
 
 
 class PostgresqlDatabase:
-    """One PostgreSQL. Safe among threads."""
+    """A PostgreSQL database. Safe among threads."""
 
     def __init__(self, connections: Connections, failures: Failures) -> None:
         self.connections = connections
@@ -159,7 +159,7 @@ class PostgresqlDatabase:
         limit_s: float,
         cancelled: threading.Event | None,
     ) -> Preparation:
-        """Once, and once more where a connection that was kept from earlier questions was found dead."""
+        """Prepare the query, and once more if a connection of an earlier query was found dead."""
         with self.watchdog.watching(limit_s, cancelled) as watch:
             attempt = Attempt(watch, limit_s)
             try:
@@ -198,7 +198,7 @@ class PostgresqlDatabase:
     def catalog(
         self, connection: Connection, tables: Sequence[str]
     ) -> tuple[SourceCatalog, Digests]:
-        """What the catalog says, and the digests of these tables that go with it; read anew only where they differ."""
+        """The catalog and the digests of these tables. The catalog is read again only if a digest differs."""
         require_version(connection)
         connects, known = self._connects, self._known
         found = _digests(connection, tables)
@@ -207,7 +207,7 @@ class PostgresqlDatabase:
         return known.catalog, tuple((name, known.digests[name]) for name in tables)
 
     def dressed(self, statement: Statement, many: int) -> Statement:
-        """The statement with the digests of so many tables in it; SQLAlchemy remembers what it compiles to.
+        """The statement with the digests of so many tables. SQLAlchemy caches its compiled form.
 
         One statement may be a part of questions about different numbers of tables.
         """
@@ -215,7 +215,7 @@ class PostgresqlDatabase:
         return self._dressed.get(key, lambda: (statement, require_digests(statement, many)))[1]
 
     def _read(self, connection: Connection, tables: Sequence[str]) -> _Known:
-        """Names and types are as of now in some of what is read: so the digests are the same before and after."""
+        """Read the catalog. Parts of it are not in the snapshot, so the digests are compared before and after."""
         names = sorted({*tables, *(() if self._known is None else self._known.digests)})
         for _ in range(_TRIES):
             connects = self._connects
@@ -245,7 +245,7 @@ class PostgresqlDatabase:
 
 @dataclass
 class _Prepared:
-    """One question on its connection."""
+    """One query on its connection."""
 
     database: PostgresqlDatabase
     connection: Connection
@@ -302,7 +302,7 @@ class _Prepared:
             return_connection(self.connection)
 
     def _reach_again(self, watch: StatementWatch, limit_s: float) -> None:
-        """A connection in the place of one that died; what was charged rests on what the catalog said before."""
+        """A connection to replace a dead one. The catalog must be the one that the charge rests on."""
         return_connection(self.connection)
         self.database.connections.drop()
         self.attempt = Attempt(watch, limit_s)
@@ -331,7 +331,7 @@ class _Prepared:
     def _others(
         self, stack: ExitStack, attempt: Attempt, parts: int
     ) -> Sequence[Connection] | None:
-        """A connection for each part; None where the source has no room, or no shared snapshot, for so many."""
+        """A connection for each part; None if the source has no room or no shared snapshot for them."""
         others: list[Connection] = []
         for _ in range(parts - 1):
             another = stack.enter_context(self.database.connections.more(attempt))
@@ -361,7 +361,7 @@ class _Prepared:
 
 
 def _own(chunks: Iterator[Sequence[Sequence[Any]]]) -> Chunks:
-    """The rows of the statement itself; it is an error where the tables are not what they were."""
+    """The rows of the statement itself; an error if the tables have changed."""
     for rows in chunks:
         if any(row[-1] is not True for row in (rows[0], rows[-1])):
             raise BackendUnavailable(Code.SOURCE_CHANGED)

@@ -49,15 +49,15 @@ class SourceCatalog:
 
 
 class Preparation(Protocol):
-    """One question at its source. It is used by one thread, and closed by whoever made it."""
+    """One query at its source. One thread uses it, and its creator closes it."""
 
     @property
     def catalog(self) -> SourceCatalog:
-        """What is held while this runs."""
+        """The catalog that holds while the query runs."""
         ...
 
     def parse(self, statements: Sequence[Statement], given: Given) -> None:
-        """Refuse what the source cannot parse. Nothing is planned or computed."""
+        """Refuse a statement that the source cannot parse. Nothing is planned or computed."""
         ...
 
     def run(
@@ -70,11 +70,11 @@ class Preparation(Protocol):
         limit_s: float,
         cancelled: threading.Event | None,
     ) -> T:
-        """What `read` makes of the rows of `render(parts)`, all of one snapshot; of `render(1)` where there is no room."""
+        """The result of `read` over the rows of `render(parts)` from one snapshot; of `render(1)` if there is no room."""
         ...
 
     def close(self) -> None:
-        """Give back what is held. It never raises, and may be called again."""
+        """Release the connection. It never raises, and may be called again."""
         ...
 
 
@@ -89,16 +89,16 @@ class Database(Protocol):
         limit_s: float,
         cancelled: threading.Event | None,
     ) -> Preparation:
-        """Connect, and read what the catalog says of these tables, by the names that policies give them.
+        """Connect, and read the catalog of these tables, by their names in policies.
 
-        Where connections are few, each `subject` has a share of them.
+        If connections are few, each `subject` has a share of them.
         """
         ...
 
     def close(self) -> None:
-        """Let go of all that is not in use."""
+        """Close all connections that are not in use."""
         ...
 
     def stop(self) -> None:
-        """End whatever runs, now: the gateway stops, and whoever waits is told so."""
+        """Stop all statements now, because the gateway stops. Waiting callers get an error."""
         ...

@@ -71,7 +71,7 @@ def _shared(
 
 
 def end_transaction(connection: Connection) -> None:
-    """End its transaction, or the connection."""
+    """End the transaction; close the connection if that fails."""
     if connection.invalidated or connection.closed:
         return
     try:
@@ -83,7 +83,7 @@ def end_transaction(connection: Connection) -> None:
 def run_shards(
     asked: Sequence[tuple[Connection, Select[Any]]], bound: Bound | None = None
 ) -> list[Sequence[Row[Any]]]:
-    """The rows of every part; when one fails the others are stopped, and the first failure is raised."""
+    """The rows of every part. If one fails, the others are stopped and the first error is raised."""
     failures: list[BaseException] = []
     together = StatementWatch(inf, None)
 
@@ -143,7 +143,7 @@ def load_row_estimates(connection: Connection) -> Mapping[tuple[str, str], int]:
 
 
 def shard_count(release: BoundedRelease, rows: Mapping[tuple[str, str], int], most: int) -> int:
-    """In how many parts to ask for a release; 1 is whole."""
+    """The number of parts of a release; 1 means the whole."""
     if not release.by_unit or not can_be_sharded(release):
         return 1
     many = sum(

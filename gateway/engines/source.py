@@ -47,7 +47,7 @@ _MOST: Final = 256
 
 
 class RenderedCache:
-    """The last statements. SQLAlchemy remembers of each what it compiles to.
+    """The last rendered statements. SQLAlchemy caches the compiled form of each.
 
     A release is known by its repr, not by being equal: `1.0` and `1.00` are equal and not the same text, and
     what `now` is stands in it wherever it matters.
@@ -61,7 +61,7 @@ class RenderedCache:
     def find(
         self, release: BoundedRelease, part: Part | None, render: Callable[[], Select[Any]]
     ) -> Select[Any]:
-        """The statement of this release, rendered if it has to be; a refusal is not remembered."""
+        """The statement of this release; it is rendered once. A refusal is not cached."""
         _, text = self._texts.get(id(release), lambda: (release, repr(release)))
         return self._known.get((text, part), render)
 
@@ -101,7 +101,7 @@ class SourceDatabase:
         size: int = 4,
         spare: int = _SPARE,
     ) -> "SourceDatabase":
-        """Nothing is reached yet; the first question does."""
+        """Make the database object. The first query connects."""
         there, parts = split_parts(url)
         failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
@@ -110,15 +110,15 @@ class SourceDatabase:
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.database.close()
 
     def stop(self) -> None:
-        """End whatever runs, now."""
+        """Stop all statements now."""
         self.database.stop()
 
     def described(self) -> SourceTables:
-        """What the catalog says now."""
+        """The current catalog."""
         made = self.database.prepare([], subject=GATEWAY, limit_s=_FETCH_LIMIT_S, cancelled=None)
         with closing(made):
             return made.catalog.described
@@ -144,7 +144,7 @@ class SourceDatabase:
         staged: Mapping[str, StagedRows],
         fetched: Sequence[Table] = (),
     ) -> None:
-        """Refuse what the source cannot parse; what it parsed under the same catalog it parses again."""
+        """Refuse a statement that the source cannot parse. A statement that it parsed under the same catalog is not sent again."""
         statements: list[tuple[Statement, Mapping[str, list[str | None]]]] = []
         for release in releases:
             if release.measurements or not release.histograms:
@@ -171,7 +171,7 @@ class SourceDatabase:
         parts: int = 1,
         on: Preparation | None = None,
     ) -> ExactTable:
-        """The exact integers of a release, as one snapshot of the source gives them."""
+        """The exact integers of a release from one snapshot of the source."""
         if on is None:
             with self.prepared(release, limit_s=limit_s, cancelled=cancelled) as made:
                 return self.run(
@@ -240,7 +240,7 @@ class SourceDatabase:
         *,
         among: bool = True,
     ) -> Select[Any]:
-        """What will be sent for one histogram of a release; nothing is sent."""
+        """The statement for one histogram of a release; nothing is sent."""
         alone = replace(release, measurements=(), histograms=(histogram,))
 
         def render() -> Select[Any]:
@@ -257,7 +257,7 @@ class SourceDatabase:
         staged: Mapping[str, StagedRows],
         part: Part | None = None,
     ) -> Select[Any]:
-        """What will be sent, or the refusal of what this source cannot compute; nothing is sent."""
+        """The statement of a release, or the refusal if this source cannot compute it; nothing is sent."""
 
         def render() -> Select[Any]:
             dressed = ReleaseSql(self.dialect, self.expressing, self.salt)
@@ -273,7 +273,7 @@ class SourceDatabase:
         cancelled: threading.Event | None = None,
         on: Preparation | None = None,
     ) -> StagedRows:
-        """A public table as it is; one with more rows is refused, not cut."""
+        """All rows of a public table; a table with more rows than the limit is refused."""
         if not table.public:
             raise BrokenPlan("a protected table was to be fetched")
         if on is None:
@@ -333,5 +333,5 @@ def select_all(dialect: Dialect, table: Table) -> Select[Any]:
 
 
 def _parts(many: int) -> list[Part | None]:
-    """What each connection is asked for: the whole where it is the only one."""
+    """The part of each connection: the whole if it is the only one."""
     return [None] if many == 1 else [(place, many) for place in range(many)]

@@ -13,7 +13,7 @@ _AGAIN_S: Final = 0.02
 
 
 class StopReason(Enum):
-    """Why statements were stopped, if they were."""
+    """The reason why statements were stopped."""
 
     NOT = "not"
     LATE = "late"
@@ -25,7 +25,7 @@ class StopReason(Enum):
 
 
 class StatementWatch:
-    """The statements of one question, and why they were stopped, if they were."""
+    """The statements of one query, and the reason if they were stopped."""
 
     def __init__(self, deadline: float, cancelled: threading.Event | None) -> None:
         self.deadline = deadline
@@ -58,7 +58,7 @@ class StatementWatch:
                 self._stops.remove(stop)
 
     def stop(self, why: StopReason) -> None:
-        """Begin to stop all that is under way; the first reason stays."""
+        """Begin to stop all running statements; the first reason is kept."""
         with self._lock:
             if self._done.is_set() or self._stopped is not StopReason.NOT:
                 return
@@ -68,7 +68,10 @@ class StatementWatch:
             self._thread.start()
 
     def end(self) -> None:
-        """INVARIANT: afterwards nothing of ours can stop the next statement of these connections."""
+        """End the watch.
+
+        INVARIANT: afterwards the gateway cannot stop the next statement of these connections by mistake.
+        """
         with self._lock:
             self._done.set()
             thread = self._thread
@@ -102,7 +105,7 @@ class StatementTimer:
     def watching(
         self, limit_s: float, cancelled: threading.Event | None
     ) -> Iterator[StatementWatch]:
-        """A watch over what is done in the block; none is left over when the block is left."""
+        """A watch over the statements in the block. It ends with the block."""
         watch = StatementWatch(monotonic() + limit_s, cancelled)
         self._add(watch)
         try:
@@ -122,7 +125,7 @@ class StatementTimer:
             thread.join()
 
     def stop(self) -> None:
-        """Stop every question, those that begin from now on too."""
+        """Stop every query, also those that begin later."""
         with self._changed:
             self._stopped = True
             for one in self._watches:
@@ -176,7 +179,7 @@ def _telling(
 
 
 def _next_look(watch: StatementWatch) -> float:
-    """A plain event calls nobody back, so somebody has to look at it."""
+    """The time of the next look at an event: an event has no callback."""
     if watch.cancelled is None or isinstance(watch.cancelled, CancelEvent):
         return watch.deadline
     return min(watch.deadline, monotonic() + _AGAIN_S)

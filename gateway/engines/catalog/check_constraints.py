@@ -53,7 +53,7 @@ class ConstraintLiteral:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What holds of a column wherever it is not null. `cast` is the type the column itself is cast to."""
+    """A comparison that holds for every value of a column that is not NULL. `cast` is the type the column is cast to."""
 
     column: str
     operator: Operator
@@ -62,7 +62,7 @@ class Comparison:
 
 
 class _UnclearError(Exception):
-    """A part that is not understood."""
+    """A part of the constraint is not understood."""
 
 
 _TYPES: Final = MappingProxyType(
@@ -100,7 +100,7 @@ _TURNED: Final = MappingProxyType(
 
 
 def parse_comparisons(text: str) -> tuple[Comparison, ...]:
-    """All that the text demands, or nothing."""
+    """The comparisons that the constraint enforces; none if a part of it is not understood."""
     # whether a backslash means itself depends on a setting of whoever asks
     if len(text) > LENGTH or "\\" in text:
         return ()
@@ -194,7 +194,7 @@ def _constant(node: exp.Expression) -> ConstraintLiteral:
 
 
 def _type(node: exp.Expression) -> Kind:
-    """A type without brackets: what stands in them would round or cut."""
+    """A type without a precision, which would round or cut values."""
     kind = _TYPES.get(node.this) if _is(node, exp.DataType, "this") else None
     if kind is None:
         raise _UnclearError
@@ -208,7 +208,7 @@ def _bare(node: exp.Expression) -> exp.Expression:
 
 
 def _is(node: exp.Expression, kind: type[exp.Expression], *parts: str) -> bool:
-    """Whether a node is of exactly this kind, with these parts and no other."""
+    """Whether a node is of exactly this kind, with these arguments and no others."""
     return type(node) is kind and all(
         name in parts or not value for name, value in node.args.items()
     )
@@ -225,7 +225,7 @@ _DIGIT: Final = Fraction(1, 1000)
 
 @dataclass(frozen=True)
 class ConstraintLimits:
-    """All values are from `low` to `high` and among `members`; what is None is not enforced."""
+    """All values are from `low` to `high` and among `members`; None is not enforced."""
 
     low: Bound | None = None
     high: Bound | None = None
@@ -235,7 +235,7 @@ class ConstraintLimits:
 def constraint_limits(
     said: Iterable[Comparison], of: ColumnType, *, exact_text: bool
 ) -> ConstraintLimits:
-    """What is left of a column of this type, by what is said of it."""
+    """The limits of a column of this type under these comparisons."""
     found = ConstraintLimits()
     if of.family is Family.TEXT and not exact_text:
         return found
@@ -250,7 +250,7 @@ def constraint_limits(
 
 
 def is_within(found: ConstraintLimits, domain: Domain, of: ColumnType) -> bool:
-    """Whether every value of a column of this type that is left is one of the domain."""
+    """Whether every value within these limits is one of the domain."""
     match domain:
         case Values():
             left = found.members if found.members is not None else _listed(found)
@@ -300,7 +300,7 @@ def _tightened(
 
 
 def _moved(value: Bound, of: ColumnType, way: int) -> Bound:
-    """The next value of the type; the same where there is no next, which is only more than is left."""
+    """The next value of the type, or the same if there is none; that can only widen the limits."""
     if of.resolution is None:
         return value
     try:
@@ -314,7 +314,7 @@ def _moved(value: Bound, of: ColumnType, way: int) -> Bound:
 
 
 def _value(constant: ConstraintLiteral, of: ColumnType) -> Value | None:
-    """The value of the column's own type that a constant is, if it surely is one."""
+    """The value of a constant in the column's type; None if it is not certainly one."""
     if not _is_plain(constant, of):
         return None
     text = constant.text

@@ -26,9 +26,9 @@ from sqlalchemy import Connection
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """`type` is the name PostgreSQL has for it; another database's own where there is none.
+    """`type` is PostgreSQL's name of the type; if there is none, the database's own name.
 
-    `exact_text` is true where the source takes two texts for equal only when they are the same.
+    `exact_text` is true if the source calls two texts equal only if they are identical.
     """
 
     name: str
@@ -39,7 +39,7 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class SourceForeignKey:
-    """One column that leads to one column of another table; `at` are that table's schema and name."""
+    """A foreign key of one column to one column of another table; `at` are that table's schema and name."""
 
     column: str
     table: str
@@ -49,7 +49,7 @@ class SourceForeignKey:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """`unique` are the sets of columns that no two rows share, by a constraint that always holds.
+    """`unique` are the sets of columns in which no two rows agree, by a constraint that always holds.
 
     `checks` are conditions that are false for no row, in the source's own words.
     """
@@ -96,7 +96,7 @@ _Name = tuple[str, str]
 
 
 def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTable, ...]:
-    """The tables of the file that `ask` asks, one statement after the other."""
+    """The tables of the DuckDB file; `ask` runs one statement on it."""
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
     for schema, table, column, kind, not_null in ask(_DUCKDB_COLUMNS):
         columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
@@ -253,7 +253,7 @@ def _unique(connection: Connection) -> str:
 
 @dataclass(frozen=True)
 class SourceTables:
-    """The tables a source has, by `schema.table`, and which schema a name without one means."""
+    """The tables of a source by `schema.table`, and the schema of a name without one."""
 
     default_schema: str
     tables: tuple[SourceTable, ...] = field(default=())
@@ -265,7 +265,7 @@ class SourceTables:
         return next((one for one in self.tables if (one.schema, one.name) == wanted), None)
 
     def names(self) -> Iterable[str]:
-        """As a policy would write them."""
+        """The names as a policy writes them."""
         for table in self.tables:
             own = table.schema == self.default_schema
             yield table.name if own else f"{table.schema}.{table.name}"

@@ -34,7 +34,7 @@ _WIDTH = {Kind.SMALLINT: 1, Kind.INTEGER: 2, Kind.BIGINT: 3, Kind.REAL: 1, Kind.
 
 @dataclass(frozen=True)
 class SchemaMismatch:
-    """Something the policy says that the source does not have; without a column, about the table."""
+    """A declaration of the policy that the source does not match; without a column, one of the table."""
 
     table: str
     column: str | None
@@ -43,7 +43,7 @@ class SchemaMismatch:
 
 
 def find_mismatches(dataset: Dataset, source: SourceTables) -> Iterator[SchemaMismatch]:
-    """Everything that does not fit."""
+    """All declarations that the source does not match."""
     for table in dataset.tables:
         there = source.find(table.name)
         if there is None:
@@ -96,7 +96,7 @@ class ReferenceProof:
 
 @dataclass(frozen=True)
 class TableProof:
-    """Of one table: the columns of each key, those that are never null, those that are in their domain or null."""
+    """The proofs of one table: the columns of each key, columns that are never NULL, and columns within their domain or NULL."""
 
     unique: frozenset[frozenset[str]] = frozenset()
     not_null: frozenset[str] = frozenset()
@@ -109,7 +109,7 @@ class TableProof:
 
 
 class ProofSubject(StrEnum):
-    """What kind of step a proof makes unnecessary."""
+    """The kind of step that a proof makes unnecessary."""
 
     ROWS = "rows"
     NULLS = "nulls"
@@ -128,7 +128,7 @@ class Proof:
 
 
 def prove_tables(dataset: Dataset, source: SourceTables) -> Mapping[str, TableProof]:
-    """What is proven of each table, by its name; of a column only when the source has it as declared."""
+    """The proofs of each table by its name; a column has proofs only if the source declares it as the policy does."""
     found = {
         table.name: (there, _fitting(table, there))
         for table in dataset.tables
@@ -153,7 +153,7 @@ def prove_tables(dataset: Dataset, source: SourceTables) -> Mapping[str, TablePr
 
 
 def list_proofs(dataset: Dataset, source: SourceTables) -> Iterator[Proof]:
-    """What need not be done, and why."""
+    """The steps that proofs make unnecessary, with the reasons."""
     found = prove_tables(dataset, source)
     for table in dataset.tables:
         if table.name not in found:
@@ -230,12 +230,12 @@ Nameable: TypeAlias = Callable[[str], bool]
 
 
 def without_columns(dataset: Dataset) -> tuple[Table, ...]:
-    """The public tables of which no column is known."""
+    """The public tables without known columns."""
     return tuple(table for table in dataset.tables if table.public and not table.columns)
 
 
 def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameable) -> Dataset:
-    """The dataset with what the source knows of its public tables; names are those a policy could declare."""
+    """The dataset with the columns of its public tables as the source declares them, as far as a policy could name them."""
     missing = {table.name for table in without_columns(dataset)}
     if not missing:
         return dataset
@@ -247,7 +247,7 @@ def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameab
 
 
 def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:
-    """The dataset with the columns that the source keeps from being NULL.
+    """The dataset with the source's NOT NULL columns.
 
     It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
     all the same would have no group to be in.
@@ -282,5 +282,5 @@ def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
 
 
 def _domain(of: ColumnType) -> Domain:
-    """A boolean has its domain from its type, here as where it is declared."""
+    """The domain; a boolean without one has that of its type."""
     return Values((False, True)) if of.family is Family.BOOLEAN else Anything()

@@ -39,7 +39,7 @@ _UNITS: Final = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "Ti
 
 
 def serve(line: socket.socket) -> None:
-    """Until the other side closes the line."""
+    """Serve statements until the other side closes the line."""
     received = _receive(line)
     if received is None:
         return
@@ -82,7 +82,7 @@ def _memory_limit(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def file_identity(path: str) -> list[int]:
-    """What tells one file from the one that replaced it."""
+    """The identity of a file: a file that replaces it has another one."""
     found = Path(path).stat()
     return [found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size]
 

@@ -24,7 +24,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class FrameKind(IntEnum):
-    """What a frame says."""
+    """The kinds of frames."""
 
     OPEN = 1
     READY = 2
@@ -35,11 +35,11 @@ class FrameKind(IntEnum):
 
 
 class BrokenFrame(ValueError):
-    """A frame that neither side writes."""
+    """The frame is malformed."""
 
 
 def encode(kind: FrameKind, document: object) -> bytes:
-    """One frame, ready to be sent."""
+    """The bytes of one frame."""
     payload = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     if len(payload) > LONGEST:
         raise BrokenFrame("a frame is too long")
@@ -47,7 +47,7 @@ def encode(kind: FrameKind, document: object) -> bytes:
 
 
 def read_header(header: bytes) -> tuple[int, FrameKind]:
-    """How many bytes the document has, and what the frame says."""
+    """The length of the document in bytes, and the kind of the frame."""
     length, kind = HEADER.unpack(header)
     if length > LONGEST:
         raise BrokenFrame("a frame is too long")
@@ -73,7 +73,7 @@ def encode_rows(rows: Sequence[Row]) -> bytes:
 
 
 def decode_rows(payload: bytes) -> list[Row]:
-    """The rows of such a frame."""
+    """The rows of a frame that `encode_rows` wrote."""
     match decode(payload):
         case {"count": int(count), "tags": list(tags), "columns": list(columns)}:
             if len(tags) != len(columns) or any(not _is_long(one, count) for one in columns):
@@ -93,7 +93,7 @@ def encode_parameters(values: Sequence[object]) -> list[object]:
 
 
 def decode_parameters(values: Sequence[object]) -> list[object]:
-    """The parameters that were encoded so."""
+    """The parameters that `encode_parameters` wrote."""
     return [_decode_parameter(one) for one in values]
 
 
@@ -142,7 +142,7 @@ def _is_long(column: object, count: int) -> bool:
 
 
 def _write_timestamp(value: Any) -> str:  # noqa: ANN401
-    """What has a time zone is written in UTC: a zone of another library has no name here."""
+    """The timestamp as text; one with a time zone in UTC, because zones of other libraries have no name here."""
     moment: datetime = value if value.tzinfo is None else value.astimezone(UTC)
     return moment.isoformat()
 

@@ -35,7 +35,7 @@ _TRIES: Final = 3
 
 
 class PoolBusy(Exception):
-    """No place became free in time."""
+    """No process became free in time."""
 
 
 class PoolStopped(Exception):
@@ -43,11 +43,11 @@ class PoolStopped(Exception):
 
 
 class WaitCancelled(Exception):
-    """Nobody waits any more."""
+    """The caller no longer waits."""
 
 
 def places_for(cores: int) -> int:
-    """More than cores, since the long ones of one subject hold half of them and give way to the short ones."""
+    """The number of processes: more than cores, because one subject's long statements hold at most half of them and have a low priority."""
     return max(_LEAST_PLACES, 2 * cores)
 
 
@@ -67,7 +67,7 @@ class LeasedProcess:
 
 
 class Pool:
-    """Nothing is started before the first statement."""
+    """The processes of all files. None is started before the first statement."""
 
     def __init__(self, settings: ProcessSettings, launcher: Launcher) -> None:
         self.settings = settings
@@ -86,7 +86,7 @@ class Pool:
         return self._stopped
 
     def has(self, number: int) -> bool:
-        """Whether this process may still run something."""
+        """Whether this process can run another statement."""
         with self._lock:
             return any(one.number == number for one in (*self._busy, *self._idle))
 
@@ -94,9 +94,9 @@ class Pool:
     def lease(
         self, subject: str, patience_s: float, cancelled: threading.Event | None = None
     ) -> Iterator[LeasedProcess]:
-        """A process for the statements of one question of this subject, one after the other.
+        """A process for the statements of one query of this subject, one after the other.
 
-        While the block runs, `cancelled` ends the line of the process: whoever reads from it finds it lost.
+        While the block runs, `cancelled` closes the line of the process, so that a reader gets `ProcessLost`.
         """
         with self._place(subject, patience_s, cancelled):
             leased = self._take()
@@ -107,7 +107,7 @@ class Pool:
                 self._give_back(leased.process, is_kept=leased.process.is_usable)
 
     def close(self) -> None:
-        """Let go of every process that is not in use."""
+        """End every process that is not in use."""
         with self._lock:
             self._closed = True
             idle = [*self._idle]
@@ -115,7 +115,7 @@ class Pool:
         _end(idle)
 
     def stop(self) -> None:
-        """Kill every process, whatever it does; whoever waits or reads is told at once."""
+        """Kill every process; waiting and reading callers get an error at once."""
         with self._lock:
             self._closed = self._stopped = True
             for ticket in self._waiting:
@@ -161,7 +161,7 @@ class Pool:
                 ticket.is_called.wait(left)
 
     def _call_next(self) -> None:
-        """Give every free place away; the lock is held."""
+        """Assign every free place to a waiting caller. The caller holds the lock."""
         while self._taken.total() < self.settings.places:
             able = [one for one in self._waiting if self._taken[one.subject] < self.share]
             if not able:
@@ -173,7 +173,7 @@ class Pool:
             ticket.is_called.set()
 
     def _take(self) -> LeasedProcess:
-        """A process that has the file open which is there now."""
+        """A process that has the current file open."""
         for _ in range(_TRIES):
             process = self._next()
             try:
@@ -214,7 +214,7 @@ class Pool:
         return made
 
     def _give_back(self, process: DuckdbProcess, *, is_kept: bool) -> None:
-        """Keep it for the next statement, or kill it and have another one made meanwhile."""
+        """Keep the process for the next statement, or kill it and start another one."""
         with self._lock:
             is_kept = is_kept and not self._closed
             self._busy.discard(process)
@@ -228,7 +228,7 @@ class Pool:
             self._add_spare()
 
     def _add_spare(self) -> None:
-        """It opens its file while nobody waits for it."""
+        """Start a spare process, which opens its file in advance."""
         try:
             made = DuckdbProcess(self._launcher, self.settings)
         except (LauncherClosed, OSError):
@@ -241,7 +241,7 @@ class Pool:
 
 
 def _end(processes: Sequence[DuckdbProcess]) -> None:
-    """Kill them, and wait until their file is free."""
+    """Kill the processes, and wait until their file is free."""
     for one in processes:
         one.begin_to_end()
     until = monotonic() + _END_S

@@ -43,11 +43,11 @@ _END_S: Final = 1.0
 
 
 class LauncherClosed(Exception):
-    """The gateway stops: no process is started any more."""
+    """The gateway stops, so no process can be started."""
 
 
 class Launcher:
-    """One zygote, started when it is first needed, for the processes of any number of files."""
+    """Starts one zygote when it is first needed, for the processes of all files."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class Launcher:
         self._closed = False
 
     def fork(self) -> tuple[int, socket.socket]:
-        """The number and the line of a process that is being made."""
+        """The number and the line of a new process."""
         mine, theirs = socket.socketpair()
         with theirs:
             try:
@@ -73,15 +73,15 @@ class Launcher:
         return number, mine
 
     def kill(self, number: int) -> None:
-        """End a process now; one that has ended already, or whose zygote has, is nothing to do."""
+        """Kill a process; nothing happens if it or its zygote has ended."""
         self._tell(KILL, number)
 
     def slow(self, number: int) -> None:
-        """Let all others go before this process, for good."""
+        """Give this process the lowest priority for the rest of its life."""
         self._tell(SLOW, number)
 
     def close(self) -> None:
-        """End the zygote and every process, and start none any more."""
+        """End the zygote and every process; later calls fail."""
         with self._lock:
             self._closed = True
             self._end()
@@ -145,7 +145,7 @@ _BLOCK: Final = 1 << 16
 
 
 class ProcessLost(Exception):
-    """The process is gone: it was killed, or had no memory left."""
+    """The process ended: it was killed, or had no memory left."""
 
 
 class ProcessLate(Exception):
@@ -153,7 +153,7 @@ class ProcessLate(Exception):
 
 
 class StatementFailed(Exception):
-    """DuckDB refused; `kind` is the class of its error."""
+    """DuckDB raised an error; `kind` is its class."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -171,7 +171,7 @@ class ProcessSettings:
 
 @dataclass(frozen=True)
 class Identity:
-    """Which process opened which file: what was read in it holds for no other."""
+    """The process and the file that it opened: facts that were read there hold for no other."""
 
     number: int
     device: int
@@ -181,7 +181,7 @@ class Identity:
 
 
 class DuckdbProcess:
-    """It is opened in the background; `identity` waits for that."""
+    """One DuckDB process. It opens its file in the background; `identity` waits for that."""
 
     def __init__(self, launcher: Launcher, settings: ProcessSettings) -> None:
         self.number, self._line = launcher.fork()
@@ -203,7 +203,7 @@ class DuckdbProcess:
         return self._is_at_rest and not self._is_slow
 
     def identity(self, deadline: float) -> Identity:
-        """Of the process and the file that it has open."""
+        """The identity of the process and its open file."""
         if self._identity is None:
             kind, payload = self._receive(deadline)
             match kind, decode(payload):
@@ -216,7 +216,7 @@ class DuckdbProcess:
         return self._identity
 
     def run(self, sql: str, parameters: Sequence[object], deadline: float) -> Iterator[list[Row]]:
-        """The rows, some at a time; whoever begins reads them to the end."""
+        """The rows, in batches. The caller reads them to the end."""
         self._send(
             FrameKind.RUN, {"sql": sql, "parameters": encode_parameters(parameters)}, deadline
         )
@@ -228,7 +228,7 @@ class DuckdbProcess:
             yield decode_rows(payload)
 
     def is_there(self) -> bool:
-        """Whether it still holds its line, as far as that is known."""
+        """Whether the process is alive, as far as that is known."""
         self._line.settimeout(0)
         try:
             return bool(self._line.recv(1, socket.MSG_PEEK))  # it may just have become ready
@@ -238,21 +238,21 @@ class DuckdbProcess:
             return False
 
     def abandon(self) -> None:
-        """Whoever waits for it, in another thread, sees its end at once."""
+        """Close the line, so that a thread that waits for it gets an error at once."""
         with suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process."""
         self.begin_to_end()
         self._line.close()
 
     def begin_to_end(self) -> None:
-        """Kill it, and keep its line: it is closed when the process is gone."""
+        """Kill the process, and keep its line until it has ended."""
         self._launcher.kill(self.number)
 
     def wait_until_gone(self, until: float) -> None:
-        """Wait for a process that was killed: its memory and its file are free then."""
+        """Wait until a killed process has ended, so that its memory and its file are free."""
         with suppress(OSError):
             while monotonic() < until:
                 self._line.settimeout(_left(until))
@@ -310,7 +310,7 @@ class DuckdbProcess:
 
 
 def _left(until: float) -> float:
-    """At least a moment: nought would mean not to wait, and what is there already is taken."""
+    """The time that is left, at least a moment: with 0, data that has arrived already would not be read."""
     return max(0.001, until - monotonic())
 
 

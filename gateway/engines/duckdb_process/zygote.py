@@ -37,7 +37,7 @@ _IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Zygote:
-    """The processes that run, by the numbers that the gateway gave them."""
+    """The running processes by their numbers."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -47,7 +47,7 @@ class Zygote:
             os.set_blocking(end, False)
 
     def serve(self) -> None:
-        """Until the gateway closes its end."""
+        """Serve commands until the gateway closes its end."""
         signal.signal(signal.SIGCHLD, _nothing)
         signal.set_wakeup_fd(self._waking, warn_on_full_buffer=False)
         waiting = select.poll()
@@ -66,7 +66,7 @@ class Zygote:
             os.waitpid(pid, 0)
 
     def _obey(self) -> bool:
-        """One command; False where the gateway is gone."""
+        """Run one command; False if the gateway has ended."""
         try:
             message, lines, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
         except ConnectionError:
@@ -135,14 +135,14 @@ def _die_with_parent(parent: int) -> None:
 
 
 def _be_first_to_go() -> None:
-    """Where memory is short the kernel takes this process, not the gateway; its memory is never written to disk."""
+    """If memory is short the kernel kills this process and not the gateway. Its memory is never written to disk."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _slow(pid: int) -> None:
-    """All its threads give way to those of shorter statements; there is no way back."""
+    """Give all threads of the process the lowest priority. It cannot be raised again."""
     tasks = [str(pid)]
     with suppress(OSError):
         tasks = [one.name for one in Path(f"/proc/{pid}/task").iterdir()]
@@ -152,11 +152,11 @@ def _slow(pid: int) -> None:
 
 
 def _nothing(*_: object) -> None:
-    """A handler, so that the signal wakes the loop."""
+    """Do nothing: with a handler, the signal wakes the loop."""
 
 
 def main() -> None:
-    """Load what processes need, then fork them as they are asked for."""
+    """Import the libraries of the processes, then fork a process for each command."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     sys.modules["pandas"] = None  # type: ignore[assignment]  # DuckDB looks for it on disk at every statement
