@@ -12,7 +12,7 @@ rows for each row. Such a frame is turned round, which is the same set of rows.
 from dataclasses import replace
 from typing import Final
 
-from gateway.plan.aggregates import PerUnit, WindowCall
+from gateway.plan.aggregates import ORDERED, PerUnit, WindowCall
 from gateway.plan.fields import Field, Tie
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
@@ -24,7 +24,6 @@ from gateway.plan.scalars import (
     column_ids,
 )
 
-ORDERED: Final = frozenset({"row_number", "sample_number", "lag", "lead"})
 _BEGINNING: Final = "unbounded preceding"
 _END: Final = "unbounded following"
 _RUNNING: Final = (_BEGINNING, "current row")
@@ -43,7 +42,7 @@ def complete_window_order(plan: Node) -> Node:
 
 
 def _completed(call: WindowCall, columns: tuple[Field, ...]) -> WindowCall:
-    if call.function not in ORDERED and not call.order and call.frame is None:
+    if not call.depends_on_order:
         return call  # over all rows of the partition: their order does not matter
     there: set[Scalar] = {one for one, _ in call.order}
     rest = [Ref(one) for one in columns if one.tie is not Tie.ALWAYS and Ref(one) not in there]

@@ -4,7 +4,7 @@ is added.
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType
@@ -37,6 +37,10 @@ from gateway.plan.sql_text import scalar_sql
 _HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode", "dp_top"})
 _FREQUENT = frozenset({"mode", "dp_top"})
 _PERCENTILES = frozenset({"percentile_cont", "percentile_disc"})
+
+
+ORDERED: Final = frozenset({"row_number", "sample_number", "lag", "lead"})
+"""Window functions whose results always depend on the order of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,11 @@ class WindowCall:
     order: tuple[tuple[Scalar, bool], ...]
     frame: tuple[str, str] | None
     type: ColumnType
+
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether the order of rows matters, so that all columns of the input break ties."""
+        return self.function in ORDERED or bool(self.order) or self.frame is not None
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:

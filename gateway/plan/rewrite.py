@@ -135,25 +135,26 @@ def _of(node: Node, affinity: Affinity) -> Iterator[tuple[UseKind, frozenset[Col
         case PerUnit() | Aggregate():
             keys = (key for _, key in node.keys if not is_unit(key))
             yield UseKind.GROUP_BY, scalar_origins(*keys)
-            yield from _of_measures((measure for _, measure in node.measures), affinity)
+            measures = (measure for _, measure in node.measures)
+            yield from _of_measures(measures, affinity, of_person=isinstance(node, PerUnit))
         case Window():
             for _, call in node.items:
                 partition = (key for key in call.partition if not is_unit(key))
                 yield UseKind.GROUP_BY, scalar_origins(*partition)
                 looked_at = (*call.arguments, *(one for one, _ in call.order))
                 yield UseKind.AGGREGATE, scalar_origins(*looked_at)
-                yield UseKind.FILTER, affinity.window_conditions(call)
+                yield UseKind.FILTER, affinity.window_conditions(call, node.child.fields)
         case _:
             return
 
 
 def _of_measures(
-    measures: Iterable[Measure], affinity: Affinity
+    measures: Iterable[Measure], affinity: Affinity, *, of_person: bool
 ) -> Iterator[tuple[UseKind, frozenset[ColumnRef]]]:
     for measure in measures:
         if not measure.counts_units:
             yield UseKind.AGGREGATE, scalar_origins(*measure.arguments)
-            yield UseKind.FILTER, affinity.conditions(measure)
+            yield UseKind.FILTER, affinity.conditions(measure, of_person=of_person)
         if measure.where is not None:
             yield UseKind.FILTER, scalar_origins(measure.where)
 

@@ -12,6 +12,7 @@ are opaque.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from gateway.catalog.types import ColumnType, Family, Kind
@@ -20,7 +21,8 @@ from gateway.plan.aggregates import Measure
 from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids
 from gateway.regions.choices import as_choice, of_condition
-from gateway.regions.predicate import opaque_region
+from gateway.regions.normal_form import normal
+from gateway.regions.predicate import opaque_region, truth_of
 from gateway.regions.region import EVERYTHING, Region, TooLarge, region_of_cells
 from gateway.regions.resolved_plan import ResolvedPlan
 from gateway.regions.tabulate import tabulate_values
@@ -87,7 +89,7 @@ def _of_argument(
     if moving:
         yield _met(base, moving, followed)
     for whole in parts:
-        found = list(_arms(_as_choice(whole), followed))
+        found = list(islice(_arms(_as_choice(whole), followed), MOST_ARMS + 1))
         if not found or len(found) > MOST_ARMS:
             found = [opaque_region(whole, followed.bases)]
         for arm in found:
@@ -99,11 +101,10 @@ def _arms(part: Scalar, followed: ResolvedPlan) -> Iterator[Region]:
     if isinstance(part, Case):
         if len(part.branches) >= MOST_ARMS:
             return
-        for place in range(len(part.results)):
-            here = _met(EVERYTHING, (_arm(part, place),), followed)
+        for place, here in enumerate(_branches(part, followed)):
             yield here
             for inner in _conditions(part.results[place]):
-                for one in list(_arms(_as_choice(inner), followed)) or [
+                for one in list(islice(_arms(_as_choice(inner), followed), MOST_ARMS + 1)) or [
                     opaque_region(inner, followed.bases)
                 ]:
                     yield _joined(here, one)
@@ -117,6 +118,19 @@ def _arms(part: Scalar, followed: ResolvedPlan) -> Iterator[Region]:
         return
     for cells in classes.values():
         yield region_of_cells(base.axis, cells)
+
+
+def _branches(case: Case, followed: ResolvedPlan) -> list[Region]:
+    """The rows of each result of a choice, one condition after the other."""
+    found, left = list[Region](), EVERYTHING
+    try:
+        for when, _ in case.branches:
+            true = truth_of(normal(when), followed.bases).true
+            found.append(left.meet(true))
+            left = left.without(true)
+    except TooLarge:
+        return [_met(EVERYTHING, (_arm(case, one),), followed) for one in range(len(case.results))]
+    return [*found, left]
 
 
 def _arm(case: Case, place: int) -> Scalar:

@@ -132,7 +132,7 @@ class Derivation:
     def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
         """The part of the aggregate's input that a condition chose; None if there is none."""
         given = [self.resolved(one, columns) for one in measure.scalars]
-        if self.affinity.is_choice(measure):
+        if self.affinity.is_choice(measure, of_person=False):
             return given[0]
         reached = self.made_of(each for one in given for each in column_ids(one))
         chosen = sorted(reached & self._chosen)

@@ -253,7 +253,7 @@ class Lineage(Derivation):
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
             said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
             like = Ref(Field(name, call.type))
-            chosen = bool(self.affinity.window_conditions(call))
+            chosen = bool(self.affinity.window_conditions(call, node.child.fields))
             made = self.made(said, like, every, bounds.get(name), chosen=chosen)
             given = tuple(self.resolved(one, below.columns) for one in call.arguments)
             order = (self.resolved(one, below.columns) for one, _ in call.order)
@@ -287,7 +287,7 @@ class Lineage(Derivation):
             name = f"{kept} of ({grouped})"
             limits = row_count_bounds(kept, bounds.get(one.id))
             there = kept.function != "count"
-            chosen = self.affinity.is_choice(measure)
+            chosen = self.affinity.is_choice(measure, of_person=True)
             made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
             columns[one.id] = made
             self.measures[made.field.id] = kept

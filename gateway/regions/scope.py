@@ -7,6 +7,7 @@ about the same rows, cut in the same groups.
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from gateway.catalog.values import Value, value_json, value_of_json
 from gateway.json_form import Json, read_mapping, read_sequence, read_string
@@ -26,6 +27,9 @@ from gateway.regions.region import Region, TooLarge, region_along, region_json, 
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
 from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
 from gateway.sensitivity.analysis import EnumeratedGroups
+
+_MOST_SCOPES: Final = 512
+"""More scopes of one answer are one opaque scope."""
 
 __all__ = [
     "GroupKey",
@@ -146,12 +150,12 @@ def _revealed(
     values = [one.values for one in ground.keys]
     left = deque([(followed, given)])
     left += ((one, [total]) for one, total in followed.windows(read))
-    sides, relations = 0, 0
+    sides, relations, scopes = 0, 0, 0
     while left:
         one, told = left.popleft()
         parts = one.sides
         sides, relations = sides + len(parts), relations + 1
-        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS:
+        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS or scopes > _MOST_SCOPES:
             raise TooLarge
         left += ((part, told) for part in parts)
         if parts and one.within:
@@ -162,6 +166,7 @@ def _revealed(
             own = replace(_of_relation(ground, one), keys=keys)
             yield own
         beside = _beside(own, told, one)
+        scopes += len(beside)
         yield from beside
         asked = [one.inside(followed.resolved(key)) for _, key in plan.keys]
         for part in one.without_few((each.region for each in beside), asked):
@@ -187,11 +192,13 @@ def _of_relation(ground: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
 def _beside(
     ground: ReleaseScope, measures: Iterable[Measure], followed: ResolvedPlan
 ) -> tuple[ReleaseScope, ...]:
-    found: list[Region] = []
+    found: dict[Region, None] = {}
     for measure in measures:
         for region in regions_of(measure, followed):
-            if region != ground.region and region not in found:
-                found.append(region)
+            if region != ground.region:
+                found[region] = None
+        if len(found) > _MOST_SCOPES:
+            raise TooLarge
     return tuple(replace(ground, region=one, unreadable=_unreadable(one)) for one in found)
 
 

@@ -233,13 +233,6 @@ def test_choice_among_values_that_are_apart_is_no_condition() -> None:
         assert "filter patients.income" not in _uses(f"SELECT SUM(m) FROM ({one}) t"), one
 
 
-def test_most_of_a_product_of_what_is_never_below_zero_is_no_condition() -> None:
-    """No factor turns the order of the others round."""
-    for most in ("MAX(cost * income)", "MAX(cost * (income + 5) * 2)"):
-        inner = f"SELECT p.patient_id, {most} m FROM {_VISITED} GROUP BY 1"
-        assert "filter patients.income" not in _uses(f"SELECT SUM(m) FROM ({inner}) z")
-
-
 def test_name_that_is_given_twice_is_followed_to_both() -> None:
     """Subqueries may have the same alias, one inside of the other."""
     assert "filter patients.income" in _uses(

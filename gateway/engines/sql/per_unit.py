@@ -23,13 +23,12 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from gateway.bounding.rewrites import ORDERED
 from gateway.catalog.types import ColumnType, Family
 from gateway.engines.sql.partial_select import Dialect, Expressions, Sql
 from gateway.engines.sql.pieces import sql_type
 from gateway.errors import Code, Unbounded
 from gateway.functions.range_arithmetic import Range
-from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.aggregates import ORDERED, Measure, WindowCall
 from gateway.plan.fields import TEXT
 from gateway.plan.scalars import Literal, Scalar
 from gateway.plan.sql_text import decimal_sql

@@ -1,0 +1,98 @@
+"""Values of a person that are compared: what is not of one column in one way needs the permission to filter."""
+
+from typing import Final
+
+from laws import for_each
+from overlap.sequences import policy
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+
+_VISITED: Final = "patients p JOIN visits v ON v.patient_id = p.patient_id"
+_TAGGED: Final = f"""(SELECT p.patient_id, birth_year, CASE WHEN cost > 100 THEN income ELSE 50000.0 END x,
+    CASE WHEN cost > 100 THEN 1 ELSE 0 END tag FROM {_VISITED}) t"""
+_DAYS: Final = "(visit_date - DATE '2020-01-01')"
+_PRODUCT: Final = f"(income + 300000 - 100 * {_DAYS}) * (visit_date - DATE '2019-12-31')"
+_MIXED: Final = {
+    "all columns break the ties of a window": f"""SELECT SUM(l), SUM(x) FROM (SELECT x, lag(tag) OVER
+        (PARTITION BY patient_id ORDER BY birth_year) l FROM {_TAGGED}) s""",
+    "a number of rows is given by their order": f"""SELECT SUM(n * tag) FROM (SELECT tag, row_number() OVER
+        (PARTITION BY patient_id ORDER BY birth_year) n FROM {_TAGGED}) s""",
+    "a mean of constants outside of the domain": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(a) z FROM (SELECT
+        p.patient_id, diagnosis, AVG(CASE WHEN cost > 100 THEN income WHEN cost > 50 THEN 300000 ELSE -200000 END) a
+        FROM {_VISITED} GROUP BY 1, 2) s GROUP BY 1) t""",
+    "a mean by a window": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(a) z FROM (SELECT p.patient_id, AVG(CASE
+        WHEN cost > 100 THEN income WHEN cost > 50 THEN 300000 ELSE -200000 END)
+        OVER (PARTITION BY p.patient_id, diagnosis) a FROM {_VISITED}) s GROUP BY 1) t""",
+    "a sum of a column or a constant": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(a) z FROM (SELECT p.patient_id,
+        diagnosis, SUM(CASE WHEN diagnosis = 'flu' THEN income ELSE 250000 END) a FROM {_VISITED} GROUP BY 1, 2) s
+        GROUP BY 1) t""",
+    "a sum of a column and its double": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(a) z FROM (SELECT p.patient_id,
+        diagnosis, SUM(CASE WHEN cost > 5 THEN income ELSE income + 50000 END) a FROM {_VISITED} GROUP BY 1, 2) s
+        GROUP BY 1) t""",
+    "a product of sums of columns": f"SELECT SUM(z) FROM (SELECT p.patient_id, MAX({_PRODUCT}) z FROM {_VISITED} GROUP BY 1) t",
+    "an order by a product of sums of columns": f"""SELECT SUM(l) FROM (SELECT lag(cost) OVER (PARTITION BY p.patient_id
+        ORDER BY {_PRODUCT}) l FROM {_VISITED}) t""",
+    "a product of columns": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX(cost * (income + 5) * 2) m FROM {_VISITED} GROUP BY 1) z",
+    "a square": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX((income - 5) * (income - 5)) m FROM {_VISITED} GROUP BY 1) z",
+    "a sum of two columns in each row": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(s) z FROM (SELECT p.patient_id,
+        visit_date, SUM(income + 100 * {_DAYS}) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1) t""",
+    "a sum of two columns by a window": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(s) z FROM (SELECT p.patient_id,
+        SUM(income + cost * 20) OVER (PARTITION BY p.patient_id, diagnosis) s FROM {_VISITED}) q GROUP BY 1) t""",
+    "a difference of two aggregates": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(a - b) z FROM (SELECT p.patient_id,
+        diagnosis, MAX(income) a, COUNT(*) * 500 b FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1) t""",
+}  # fmt: skip
+_PLAIN: Final = {
+    "one column": "MAX(income)",
+    "a multiple of one column": "MIN(income / 12 + 5)",
+    "a column or nothing": "MAX(CASE WHEN cost > 5 THEN income END)",
+    "a column or 0": "MAX(CASE WHEN cost > 5 THEN income ELSE 0 END)",
+    "a flag": "MAX((cost > 5)::int)",
+    "different values": "COUNT(DISTINCT income)",
+}
+_LEVELS: Final = {
+    "a sum": "SUM(income)",
+    "a sum under a condition": "SUM(CASE WHEN cost > 5 THEN income ELSE 0 END)",
+    "a mean": "AVG(income - 5)",
+    "a count": "COUNT(*)",
+    "a count under a condition": "SUM(CASE WHEN cost > 5 THEN 1 ELSE 0 END)",
+}
+
+
+def _uses(sql: str) -> set[str]:
+    cut = bind(sql, policy("clinic").dataset)
+    assert isinstance(cut, Cut)
+    return {str(one) for one in cut.uses}
+
+
+@for_each("sql", _MIXED.values())
+def test_comparison_of_mixed_values_needs_filter(sql: str) -> None:
+    """Each of these orders a person's values around a constant that the analyst chose."""
+    assert "filter patients.income" in _uses(sql)
+
+
+def test_order_by_a_difference_of_rows_needs_filter() -> None:
+    """A date that is known would turn the difference of two costs into a condition on it."""
+    sql = f"SELECT SUM(l) FROM (SELECT lag(cost) OVER (PARTITION BY patient_id ORDER BY cost - 100 * {_DAYS}) l FROM visits) t"
+    assert "filter visits.cost" in _uses(sql)
+
+
+@for_each("aggregate", _PLAIN.values())
+def test_comparison_within_one_column_needs_no_filter(aggregate: str) -> None:
+    """The negative control: a person's values are compared with each other alone."""
+    inner = f"SELECT p.patient_id, {aggregate} m FROM {_VISITED} GROUP BY 1"
+    assert "filter patients.income" not in _uses(f"SELECT SUM(m) FROM ({inner}) t")
+
+
+@for_each("aggregate", _LEVELS.values())
+def test_comparison_of_sums_of_one_column_needs_no_filter(aggregate: str) -> None:
+    """The greatest month of a person: sums of one column that is never negative, and counts."""
+    inner = f"SELECT p.patient_id, diagnosis, {aggregate} s FROM {_VISITED} GROUP BY 1, 2"
+    middle = f"SELECT patient_id, MAX(s) m FROM ({inner}) u GROUP BY 1"
+    assert "filter patients.income" not in _uses(f"SELECT AVG(m) FROM ({middle}) t")
+
+
+def test_distribution_over_persons_of_two_columns_needs_no_filter() -> None:
+    """Values of different persons are compared by a mechanism with noise, which has the distribution anyway."""
+    for aggregate in ("MEDIAN(income - cost)", "MAX(cost * income)"):
+        assert "filter patients.income" not in _uses(f"SELECT {aggregate} FROM {_VISITED}")
