@@ -49,7 +49,9 @@ class Affinity(ComparedValues):
         return frozenset(found)
 
     def is_choice(self, measure: Measure, *, of_person: bool) -> bool:
-        """Whether the aggregate chooses one of several mixed values, and so compares them."""
+        """Whether the aggregate chooses one of several mixed values, and so compares them; or rounds them."""
+        if of_person and self.is_rounded(measure):
+            return True
         chooses = measure.function in _CHOOSING or measure.distinct
         equal = measure.distinct or measure.function == "mode"
         return chooses and any(
@@ -66,6 +68,8 @@ class Affinity(ComparedValues):
         if call.depends_on_order:
             ordered += tuple(Ref(one) for one in columns if one.tie is not Tie.ALWAYS)
         chosen = ordered if call.function in _ADDED else (*call.arguments, *ordered)
+        if self.is_rounded(call):
+            found |= scalar_origins(*call.arguments)
         return frozenset(found).union(
             *(scalar_origins(one) for one in chosen if self.is_mixed(one))
         )

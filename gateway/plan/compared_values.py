@@ -40,6 +40,7 @@ _NUMBERED: Final = frozenset(
     }
 )
 _ADDED: Final = frozenset({"sum", "avg"})
+_WIDEST: Final = 2**9
 _ARITHMETIC: Final = frozenset({"+", "-"})
 
 
@@ -82,7 +83,25 @@ class ComparedValues(AffineForms):
         """Whether it adds columns, or multiplies columns that are never negative."""
         if call.function in _ARITHMETIC:
             return self.form(call).degree <= 1
-        return call.function == "*" and all(map(self._is_never_negative, call.parts))
+        read = [one.field.id for one in walk_scalar(call) if isinstance(one, Ref)]
+        is_product = call.function == "*" and len(read) == len(set(read))
+        return is_product and all(map(self._is_multiple, call.parts))
+
+    def is_rounded(self, made_of: Measure | WindowCall) -> bool:
+        """Whether the lattice of a person's sum or mean rounds away differences of a column's values.
+
+        The lattice has 2^30 steps over the range of the expression. A term that is always 0 may have a wide range.
+        """
+        if made_of.function not in _ADDED:
+            return False
+        forms = [self.form(one) for one in made_of.arguments]
+        return any(
+            one.degree
+            and one.ends
+            and one.least
+            and one.ends[1] - one.ends[0] > _WIDEST * one.least
+            for one in forms
+        )
 
     def _source_of_case(self, case: Case, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
         results = [one for one in dict.fromkeys(case.results) if not is_null(one)]

@@ -34,6 +34,10 @@ _MIXED: Final = {
     "an order by a product of sums of columns": f"""SELECT SUM(l) FROM (SELECT lag(cost) OVER (PARTITION BY p.patient_id
         ORDER BY {_PRODUCT}) l FROM {_VISITED}) t""",
     "a product of columns": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX(cost * (income + 5) * 2) m FROM {_VISITED} GROUP BY 1) z",
+    "a product of a column that grows and one that falls": """SELECT percentile_cont(0.5) WITHIN GROUP
+        (ORDER BY (income + 200000) * (300000 - income)) FROM patients""",
+    "a mean that is rounded by a wide term": f"""SELECT SUM(a) FROM (SELECT p.patient_id, AVG(income * 0.04 + 2096
+        + 900000000 * ((visit_date - visit_date)::bigint + (visit_date - visit_date))) a FROM {_VISITED} GROUP BY 1) t""",
     "a square": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX((income - 5) * (income - 5)) m FROM {_VISITED} GROUP BY 1) z",
     "a sum of two columns in each row": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(s) z FROM (SELECT p.patient_id,
         visit_date, SUM(income + 100 * {_DAYS}) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1) t""",

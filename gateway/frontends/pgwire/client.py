@@ -32,12 +32,11 @@ from gateway.frontends.pgwire.handshake import (
     StartTls,
     log_in,
 )
-from gateway.frontends.pgwire.question_flow import Ask, Outcome
+from gateway.frontends.pgwire.question_flow import IDLE, Ask, Outcome
 from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
 from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
-from gateway.twin.settings import IDLE
 
 _ENTERING_S: Final = 10.0
 _MOST_EARLY: Final = 64 * 1024

@@ -40,9 +40,8 @@ from gateway.frontends.pgwire.error_response import NO_FUNCTION_CALLS, is_fatal
 from gateway.frontends.pgwire.framing import Frame, Malformed, UnknownMessage
 from gateway.frontends.pgwire.pending_replies import DueReply, PendingReplies, PendingReply
 from gateway.frontends.pgwire.portals import Portal, PreparedNames, PreparedQuery
-from gateway.frontends.pgwire.question_flow import FAILED, Ask, Given, Outcome, Talk, Work
+from gateway.frontends.pgwire.question_flow import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
 from gateway.frontends.pgwire.temp_table_flow import TempTables
-from gateway.twin.settings import IDLE
 
 # messages that a server may send at any time
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
