@@ -22,7 +22,7 @@ from sqlalchemy import BigInteger, Integer, Label, and_, case, cast, func, liter
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.partial_select import Dialect, Expressions, RelationSql, Sql
-from gateway.engines.sql.per_unit import own_integer
+from gateway.engines.sql.per_unit import cap_sum, own_integer
 from gateway.engines.sql.pieces import WHOLE, infix
 from gateway.engines.sql.relations import Relations
 from gateway.plan.scalars import Scalar
@@ -41,21 +41,6 @@ from gateway.sensitivity.measurement import (
 
 _ZERO: Final[Sql] = literal_column("0")
 _ONE: Final[Sql] = literal_column("1")
-
-
-def cap_sum(dialect: Dialect, s: Sql, n: Sql, most: Sql) -> Sql:
-    """The sum `s` of `n` rows where `most` rows count; NULL is 0."""
-    whole = "//" if dialect == "duckdb" else "/"
-    size = func.abs(s, type_=BigInteger())
-
-    def divided(one: Sql) -> Sql:
-        made: Sql = one.op(whole, precedence=8, return_type=BigInteger())(n)
-        return made
-
-    rest = (size % n).self_group() * most
-    short = divided(size).self_group() * most + divided(rest.self_group()).self_group()
-    sign = case((s < _ZERO, literal_column("-1")), else_=_ONE)
-    return case((n > most, sign * short.self_group()), else_=func.coalesce(s, _ZERO))
 
 
 Summed: TypeAlias = Total | Squares | Products

@@ -6,6 +6,7 @@ to the range that R rows can reach. No result depends on the order of rows.
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -34,6 +35,9 @@ from gateway.plan.scalars import Literal, Scalar
 from gateway.plan.sql_text import decimal_sql
 from gateway.ranges.relations import range_of
 from gateway.sensitivity.measurement import DistanceOrigin, Total, person_lattice
+
+_ZERO: Final[Sql] = literal_column("0")
+_ONE: Final[Sql] = literal_column("1")
 
 
 def binary_key(sql: Sql, of: ColumnType) -> Sql:
@@ -136,6 +140,25 @@ def unit_window(
             return _scaled(dialect, call, total, added, many=many, rows=rows)
 
 
+def cap_sum(dialect: Dialect, s: Sql, n: Sql, most: Sql) -> Sql:
+    """The sum `s` of `n` rows where `most` rows count, spread evenly over all of them; NULL is 0.
+
+    INVARIANT: for every n the result is a multiple of s but for less than 1, so the limit compares no value with a constant.
+    It is between `most` times the least and the greatest value of a row, or 0.
+    """
+    whole = "//" if dialect == "duckdb" else "/"
+    size = func.abs(s, type_=BigInteger())
+
+    def divided(one: Sql) -> Sql:
+        made: Sql = one.op(whole, precedence=8, return_type=BigInteger())(n)
+        return made
+
+    rest = (size % n).self_group() * most
+    short = divided(size).self_group() * most + divided(rest.self_group()).self_group()
+    sign = case((s < _ZERO, literal_column("-1")), else_=_ONE)
+    return case((n > most, sign * short.self_group()), else_=func.coalesce(s, _ZERO))
+
+
 def _total(value: Scalar, ranges: Mapping[str, Range]) -> Total:
     found = range_of(value, ranges)
     if found is None:
@@ -173,11 +196,10 @@ def _scaled(
     """The sum or mean that a sum of lattice integers stands for, in the type it has for the analyst."""
     step = total.lattice.step
     if measure.function == "sum":
-        most = _need(rows)
-        low = own_integer(most * min(total.lattice.low, 0))
-        high = own_integer(most * max(total.lattice.high, 0))
-        # not LEAST and GREATEST, which make a number of NULL
-        added = case((added < low, low), (added > high, high), else_=added)
+        most = own_integer(_need(rows))
+        # without rows the sum stays NULL
+        few = cap_sum(dialect, cast(added, BigInteger()), many, most)
+        added = case((many > most, few), else_=added)
         below = None
     elif measure.function == "avg":
         below = func.nullif(many, literal_column("0"))
