@@ -22,7 +22,17 @@ from gateway.catalog.types import Family
 from gateway.plan.affine_forms import AffineForms, is_null
 from gateway.plan.affine_rounding import Form
 from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift, walk_scalar
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Ref,
+    Scalar,
+    Shift,
+    column_ids,
+    walk_scalar,
+)
 
 _CONSTANT: Final = ""
 _CHOSEN: Final = "?"
@@ -90,18 +100,18 @@ class ComparedValues(AffineForms):
     def is_rounded(self, made_of: Measure | WindowCall) -> bool:
         """Whether the lattice of a person's sum or mean rounds away differences of a column's values.
 
-        The lattice has 2^30 steps over the range of the expression. A term that is always 0 may have a wide range.
+        The lattice has 2^30 steps over the range of the expression. A term that is always 0 may have a wide range, and
+        every level of sums multiplies it by the number of rows.
         """
-        if made_of.function not in _ADDED:
+        return made_of.function in _ADDED and any(map(self._is_wide, made_of.arguments))
+
+    def _is_wide(self, scalar: Scalar) -> bool:
+        form = self.form(scalar)
+        if not form.degree:
             return False
-        forms = [self.form(one) for one in made_of.arguments]
-        return any(
-            one.degree
-            and one.ends
-            and one.least
-            and one.ends[1] - one.ends[0] > _WIDEST * one.least
-            for one in forms
-        )
+        if form.relative or form.ends is None or form.least is None:
+            return self._levels(scalar, {}) > 1
+        return form.ends[1] - form.ends[0] > _WIDEST * form.least
 
     def _source_of_case(self, case: Case, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
         results = [one for one in dict.fromkeys(case.results) if not is_null(one)]
@@ -111,7 +121,7 @@ class ComparedValues(AffineForms):
         if len(found) == 1:
             return found[0]
         apart = _are_apart([self.form(one) for one in results], touching=not equal)
-        return _joined([one for one in found if one != _CONSTANT]) if apart else None
+        return _joined(one for one in found if one != _CONSTANT) if apart else None
 
     def _source_of_name(self, name: str, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
         made_of = self._measured.get(name) or self._windows.get(name)
@@ -172,8 +182,24 @@ class ComparedValues(AffineForms):
                     return True
                 if isinstance(one, Ref) and one.field.id not in seen:
                     seen.add(one.field.id)
-                    left.extend(self._given.get(one.field.id, ()))
+                    left.extend(self._behind(one.field.id))
         return False
+
+    def _behind(self, name: str) -> tuple[Scalar, ...]:
+        """The expressions behind a name, also through aggregates and windows."""
+        made_of = self._measured.get(name) or self._windows.get(name)
+        return self._given.get(name, ()) if made_of is None else made_of.arguments
+
+    def _levels(self, scalar: Scalar, known: dict[str, int]) -> int:
+        """How many sums of rows are behind the expression, one above the other."""
+        deepest = 0
+        for name in column_ids(scalar):
+            if name not in known:
+                made_of = self._measured.get(name) or self._windows.get(name)
+                below = max((self._levels(one, known) for one in self._behind(name)), default=0)
+                known[name] = below + (made_of is not None and made_of.function == "sum")
+            deepest = max(deepest, known[name])
+        return deepest
 
     def _is_never_negative(self, scalar: Scalar) -> bool:
         ends = self.form(scalar).ends
@@ -181,9 +207,12 @@ class ComparedValues(AffineForms):
 
 
 def _joined(found: Iterable[str | None]) -> str | None:
-    """The one name among these and constants; None if there are several, or a name beside chosen constants."""
-    there = set(found)
-    names = there - {_CONSTANT, _CHOSEN}
+    """The one name among these and constants; None if there are several, or a name beside chosen constants.
+
+    The same name twice is several: behind each there may be a CASE of its own.
+    """
+    there = list(found)
+    names = [one for one in there if one not in {_CONSTANT, _CHOSEN}]
     if None in there or len(names) > 1 or (names and _CHOSEN in there):
         return None
     return next(iter(names), _CHOSEN if _CHOSEN in there else _CONSTANT)

@@ -38,6 +38,14 @@ _MIXED: Final = {
         (ORDER BY (income + 200000) * (300000 - income)) FROM patients""",
     "a mean that is rounded by a wide term": f"""SELECT SUM(a) FROM (SELECT p.patient_id, AVG(income * 0.04 + 2096
         + 900000000 * ((visit_date - visit_date)::bigint + (visit_date - visit_date))) a FROM {_VISITED} GROUP BY 1) t""",
+    "two CASE of one column": f"""SELECT SUM(z) FROM (SELECT p.patient_id, MAX((CASE WHEN diagnosis = 'flu' THEN income
+        ELSE 300000 END) + (CASE WHEN diagnosis = 'flu' THEN income ELSE -200000 END)) z FROM {_VISITED} GROUP BY 1) t""",
+    "a mean of a CASE behind an aggregate": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(a) z FROM (SELECT patient_id,
+        diagnosis, AVG(m) a FROM (SELECT p.patient_id, diagnosis, visit_date, MAX(CASE WHEN diagnosis = 'flu' THEN income
+        WHEN cost > 50 THEN 300000 ELSE -200000 END) m FROM {_VISITED} GROUP BY 1, 2, 3) s GROUP BY 1, 2) q GROUP BY 1) t""",
+    "a mean of sums of sums": f"""SELECT SUM(n) FROM (SELECT patient_id, COUNT(DISTINCT a) n FROM (SELECT patient_id,
+        diagnosis, AVG(s) a FROM (SELECT patient_id, diagnosis, SUM(s) s FROM (SELECT p.patient_id, diagnosis,
+        SUM(income * 0.7) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1, 2) z GROUP BY 1, 2) y GROUP BY 1) t""",
     "a square": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX((income - 5) * (income - 5)) m FROM {_VISITED} GROUP BY 1) z",
     "a sum of two columns in each row": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(s) z FROM (SELECT p.patient_id,
         visit_date, SUM(income + 100 * {_DAYS}) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1) t""",
