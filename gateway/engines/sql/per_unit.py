@@ -100,7 +100,8 @@ def unit_window(
     order = []
     keys = [(expressions.key(one), down) for one, down in call.order]
     if call.function == "sample_number":
-        order.append(hash_order("", [one for one, _ in keys]))
+        # with the unit, so that no value decides for all persons whether its row is in the sample
+        order.append(hash_order("", [unit, *(one for one, _ in keys)]))
     order += [nulls_first(one.desc()) if down else nulls_last(one.asc()) for one, down in keys]
     if dialect == "duckdb":
         # where the key of a decimal is a double, decimals that tie need not be the same
