@@ -50,7 +50,7 @@ class Affinity(ComparedValues):
 
     def is_choice(self, measure: Measure, *, of_person: bool) -> bool:
         """Whether the aggregate chooses one of several mixed values, and so compares them; or rounds them."""
-        if of_person and self.is_rounded(measure):
+        if self.is_rounded(measure):
             return True
         chooses = measure.function in _CHOOSING or measure.distinct
         equal = measure.distinct or measure.function == "mode"

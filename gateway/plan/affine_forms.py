@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, Self
 
@@ -21,6 +22,7 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.plan import affine_rounding as rounding
 from gateway.plan.affine_rounding import NUMBERS, Ends, Form
 from gateway.plan.aggregates import Measure, PerUnit, WindowCall
+from gateway.plan.fields import Field
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Constant, Project, Scan, Window
@@ -57,6 +59,8 @@ class AffineForms:
     _measured: Mapping[str, Measure] = field(default_factory=dict)
     _windows: Mapping[str, WindowCall] = field(default_factory=dict)
     _known: frozenset[str] = frozenset()
+    _declared: Mapping[str, Field] = field(default_factory=dict)
+    _scanned: Mapping[str, Field] = field(default_factory=dict)
     _forms: dict[str, Form] = field(default_factory=dict)
 
     @classmethod
@@ -68,7 +72,15 @@ class AffineForms:
             {name: measure for node in below for name, measure in _measured(node)},
             {name: call for node in below if isinstance(node, Window) for name, call in node.items},
             frozenset(one.id for node in below if _is_public(node) for one in node.fields),
+            _scanned={
+                one.id: one for node in below if isinstance(node, Scan) for one in node.fields
+            },
         )
+
+    @cached_property
+    def before_filters(self) -> "AffineForms":
+        """The same forms with the domains of scans: conditions on rows do not narrow them."""
+        return AffineForms(self._given, self._measured, self._windows, self._known, self._scanned)
 
     def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
         match scalar:
@@ -127,7 +139,7 @@ class AffineForms:
             return self._of_measure(ref, measure)
         given = self._given.get(ref.field.id, ())
         if not given:
-            return _column(ref)
+            return _column(Ref(self._declared.get(ref.field.id, ref.field)))
         forms = [self.form(one) for one in given]
         if len(forms) == 1:
             return replace(forms[0], cuts=False)

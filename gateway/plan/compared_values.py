@@ -50,7 +50,19 @@ _NUMBERED: Final = frozenset(
     }
 )
 _ADDED: Final = frozenset({"sum", "avg"})
-_WIDEST: Final = 2**9
+_WIDEST: Final = 2**14
+_EXACT: Final = 2**29
+"""Whole numbers up to this size are points of the lattice."""
+_PICKED: Final = _NUMBERED | {
+    "min",
+    "max",
+    "percentile_cont",
+    "percentile_disc",
+    "median",
+    "mode",
+    "lag",
+    "lead",
+}
 _ARITHMETIC: Final = frozenset({"+", "-"})
 
 
@@ -82,7 +94,8 @@ class ComparedValues(AffineForms):
                 if scalar.type.family is Family.BOOLEAN:
                     return _CHOSEN
                 if not of_person and self._is_one_distribution(scalar):
-                    return None if None in found or _CHOSEN in found else "+".join(map(str, found))
+                    chosen = None in found or self._has_choice(scalar)
+                    return None if chosen else "+".join(map(str, found))
                 if self.form(scalar).degree > 1 or (function == "/" and found[1:] != [_CONSTANT]):
                     return None
                 return _joined(found)
@@ -98,20 +111,24 @@ class ComparedValues(AffineForms):
         return is_product and all(map(self._is_multiple, call.parts))
 
     def is_rounded(self, made_of: Measure | WindowCall) -> bool:
-        """Whether the lattice of a person's sum or mean rounds away differences of a column's values.
+        """Whether the lattice of a sum or mean rounds away differences of a column's values.
 
-        The lattice has 2^30 steps over the range of the expression. A term that is always 0 may have a wide range, and
-        every level of sums multiplies it by the number of rows.
+        The lattice has 2^30 steps up to the largest size of the expression. A large constant, or a term that is always 0
+        with a wide range, makes the step larger than the column's part. So the size is at most 2^14 times that part (a step is 2^-16 of it), with the
+        domains that filters narrow and with those that they do not. Every level of sums of a person multiplies the size by
+        the number of rows.
         """
-        return made_of.function in _ADDED and any(map(self._is_wide, made_of.arguments))
+        if made_of.function in _PICKED:
+            return False
+        return any(map(self._is_wide, made_of.arguments))
 
     def _is_wide(self, scalar: Scalar) -> bool:
-        form = self.form(scalar)
-        if not form.degree:
-            return False
-        if form.relative or form.ends is None or form.least is None:
-            return self._levels(scalar, {}) > 1
-        return form.ends[1] - form.ends[0] > _WIDEST * form.least
+        is_whole = scalar.type.family is Family.WHOLE
+        for form in (self.form(scalar), self.before_filters.form(scalar)):
+            exact = is_whole and form.size is not None and form.size <= _EXACT
+            if form.degree and not exact and form.scales_by(_WIDEST) is False:
+                return True
+        return self._levels(scalar, {}) > 1
 
     def _source_of_case(self, case: Case, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
         results = [one for one in dict.fromkeys(case.results) if not is_null(one)]

@@ -46,6 +46,18 @@ _MIXED: Final = {
     "a mean of sums of sums": f"""SELECT SUM(n) FROM (SELECT patient_id, COUNT(DISTINCT a) n FROM (SELECT patient_id,
         diagnosis, AVG(s) a FROM (SELECT patient_id, diagnosis, SUM(s) s FROM (SELECT p.patient_id, diagnosis,
         SUM(income * 0.7) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1, 2) z GROUP BY 1, 2) y GROUP BY 1) t""",
+    "a mean beside a large constant": "SELECT AVG(income * 0.00001 + 1000000000.5) FROM patients",
+    "a deviation beside a large constant": "SELECT STDDEV(income * 0.00001 + 1000000000.5) FROM patients",
+    "a person's mean beside a large constant": """SELECT AVG(n) FROM (SELECT patient_id,
+        AVG(income * 0.000005 + 1000000000) n FROM patients GROUP BY 1) t""",
+    "a person's mean that a filter seems to narrow": f"""SELECT SUM(n) FROM (SELECT p.patient_id, AVG(income * 0.04 + 2096
+        + 900000000 * ((visit_date - visit_date)::bigint + (visit_date - visit_date))) n FROM {_VISITED}
+        WHERE visit_date = DATE '2026-01-01' GROUP BY 1) t""",
+    "two CASE of one column over all": f"""SELECT MAX(CASE WHEN cost > 5 THEN income ELSE 300000 END
+        + CASE WHEN cost > 5 THEN income ELSE -200000 END) FROM {_VISITED}""",
+    "a CASE behind an aggregate and one beside it": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(m + CASE
+        WHEN diagnosis = 'flu' THEN m ELSE -150000 END) z FROM (SELECT p.patient_id, diagnosis,
+        MAX(CASE WHEN cost > 100 THEN income ELSE 300000 END) m FROM {_VISITED} GROUP BY 1, 2) s GROUP BY 1) t""",
     "a square": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX((income - 5) * (income - 5)) m FROM {_VISITED} GROUP BY 1) z",
     "a sum of two columns in each row": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(s) z FROM (SELECT p.patient_id,
         visit_date, SUM(income + 100 * {_DAYS}) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1) t""",
