@@ -14,7 +14,7 @@ one way are mixed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.catalog.tables import ColumnRef
@@ -35,7 +35,10 @@ _ADDED: Final = frozenset({"sum", "avg", "count"})
 
 @dataclass
 class Affinity(ComparedValues):
-    """The conditions in the expressions of one plan. Names are followed to the expressions behind them."""
+    """The conditions in the expressions of one plan. Names are followed to the expressions behind them, each once."""
+
+    _found: dict[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    _deciding: dict[str, frozenset[ColumnRef]] = field(default_factory=dict)
 
     def conditions(self, measure: Measure, *, of_person: bool) -> frozenset[ColumnRef]:
         """The columns by which the aggregate chooses among rows or values; `of_person`: of each person."""
@@ -76,6 +79,14 @@ class Affinity(ComparedValues):
 
     def columns(self, scalar: Scalar) -> frozenset[ColumnRef]:
         """The columns of everything in it that is a condition."""
+        if not isinstance(scalar, Ref):
+            return self._columns(scalar)
+        name = scalar.field.id
+        if name not in self._deciding:
+            self._deciding[name] = self._columns(scalar)
+        return self._deciding[name]
+
+    def _columns(self, scalar: Scalar) -> frozenset[ColumnRef]:
         return frozenset(
             column
             for part in self.parts(scalar)
@@ -92,10 +103,16 @@ class Affinity(ComparedValues):
         """The largest parts that are conditions; of a name where it was given."""
         return tuple(dict.fromkeys(self._parts(scalar)))
 
+    def _parts_of_name(self, name: str) -> tuple[Scalar, ...]:
+        if name not in self._found:
+            given = self._given.get(name, ())
+            found = (part for one in given for part in self._parts(one))
+            self._found[name] = tuple(dict.fromkeys(found))
+        return self._found[name]
+
     def _parts(self, scalar: Scalar) -> Iterator[Scalar]:
         if isinstance(scalar, Ref):
-            for one in self._given.get(scalar.field.id, ()):
-                yield from self._parts(one)
+            yield from self._parts_of_name(scalar.field.id)
         elif (form := self.form(scalar)).cuts:
             yield scalar
         elif form.chosen:

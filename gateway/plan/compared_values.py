@@ -14,7 +14,7 @@ the forms that attacks used.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
@@ -68,7 +68,12 @@ _ARITHMETIC: Final = frozenset({"+", "-"})
 
 @dataclass
 class ComparedValues(AffineForms):
-    """The sources of values in one plan: the name of the one column or aggregate behind each."""
+    """The sources of values in one plan: the name of the one column or aggregate behind each.
+
+    INVARIANT: a name is followed once. Expressions that contain a name twice, level by level, would double the work.
+    """
+
+    _sources: dict[tuple[str, bool, bool], str | None] = field(default_factory=dict)
 
     def is_mixed(self, scalar: Scalar, *, equal: bool = True, of_person: bool = True) -> bool:
         """Whether comparing these values is a condition.
@@ -114,9 +119,9 @@ class ComparedValues(AffineForms):
         """Whether the lattice of a sum or mean rounds away differences of a column's values.
 
         The lattice has 2^30 steps up to the largest size of the expression. A large constant, or a term that is always 0
-        with a wide range, makes the step larger than the column's part. So the size is at most 2^14 times that part (a step is 2^-16 of it), with the
-        domains that filters narrow and with those that they do not. Every level of sums of a person multiplies the size by
-        the number of rows.
+        with a wide range, makes the step larger than the column's part. So the size may be at most 2^14 times that part,
+        with the domains that filters narrow and with those before filters. A step is then 2^-16 of the part. Every level of
+        sums of a person multiplies the size by the number of rows.
         """
         if made_of.function in _PICKED:
             return False
@@ -141,6 +146,12 @@ class ComparedValues(AffineForms):
         return _joined(one for one in found if one != _CONSTANT) if apart else None
 
     def _source_of_name(self, name: str, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
+        key = name, equal, of_person
+        if key not in self._sources:
+            self._sources[key] = self._follow(name, equal, of_person)
+        return self._sources[key]
+
+    def _follow(self, name: str, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
         made_of = self._measured.get(name) or self._windows.get(name)
         if made_of is not None:
             return self._source_of_aggregate(name, made_of, equal)

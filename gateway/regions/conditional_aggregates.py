@@ -33,9 +33,6 @@ _ADDED: Final = frozenset({"sum", "avg"})
 _WHOLE: Final = ColumnType(Kind.INTEGER)
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _FALSE: Final = Literal(value=False, type=BOOLEAN)
-_BASES: Final = Affinity(
-    {}
-)  # normal expressions are over bases: no name stands for another expression
 
 
 def regions_of(measure: Measure, followed: ResolvedPlan) -> Iterator[Region]:
@@ -72,8 +69,8 @@ def _alone(measure: Measure, argument: Scalar) -> tuple[Scalar, ...]:
 
 
 def _conditions(argument: Scalar) -> tuple[Scalar, ...]:
-    """The largest parts of it that are conditions."""
-    return _BASES.parts(argument)
+    """The largest parts of it that are conditions. It is over bases, so no name stands for another expression."""
+    return Affinity({}).parts(argument)
 
 
 def _of_argument(

@@ -37,9 +37,6 @@ from gateway.regions.relation import Relation
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
-_BASES: Final = Affinity(
-    {}
-)  # normal expressions are over bases: no name stands for another expression
 
 
 @dataclass
@@ -95,7 +92,7 @@ class Derivation:
         if len(parts) <= _MOST_PARTS:
             return scalar
         name = f"expression #{digest(scalar_sql(scalar))[:32]}"
-        made = self.made(name, scalar, column_ids(scalar), chosen=bool(_BASES.parts(scalar)))
+        made = self.made(name, scalar, column_ids(scalar), chosen=bool(Affinity({}).parts(scalar)))
         return self.base(replace(self.bases[made.field.id], axis=None))
 
     def base(self, base: Base) -> Ref:

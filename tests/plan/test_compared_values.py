@@ -120,3 +120,17 @@ def test_distribution_over_persons_of_two_columns_needs_no_filter() -> None:
     """Values of different persons are compared by a mechanism with noise, which has the distribution anyway."""
     for aggregate in ("MEDIAN(income - cost)", "MAX(cost * income)"):
         assert "filter patients.income" not in _uses(f"SELECT {aggregate} FROM {_VISITED}")
+
+
+def test_names_that_are_read_twice_at_each_level_are_followed_once() -> None:
+    """Without that, thirty levels would be followed a billion times: this test would not end."""
+    steps = ["c0 AS (SELECT patient_id, birth_year, income AS x FROM patients)"]
+    for level in range(30):
+        doubled = "CASE WHEN birth_year > 1950 THEN x ELSE x / 2 END + x / 2"
+        columns = f"SELECT patient_id, birth_year, ({doubled}) AS x FROM c{level}"
+        steps.append(f"c{level + 1} AS ({columns})")
+    for aggregate in ("MAX(x)", "SUM(x)"):
+        inner = f"SELECT patient_id, {aggregate} m FROM c30 GROUP BY 1"
+        assert "filter patients.birth_year" in _uses(
+            f"WITH {', '.join(steps)} SELECT SUM(m) FROM ({inner}) t"
+        )
