@@ -69,12 +69,6 @@ class Form:
     def size(self) -> Fraction | None:
         return None if self.ends is None else max(map(abs, self.ends))
 
-    def scales_by(self, most: int) -> bool | None:
-        """Whether the size is at most so many times the least width of a column's part; None if unknown."""
-        if self.relative or self.ends is None or self.least is None:
-            return None
-        return max(map(abs, self.ends)) <= most * self.least
-
     @property
     def scales(self) -> bool:
         """Whether errors that are small beside each value are small beside the column's part."""

@@ -143,7 +143,7 @@ def _of(node: Node, affinity: Affinity) -> Iterator[tuple[UseKind, frozenset[Col
                 yield UseKind.GROUP_BY, scalar_origins(*partition)
                 looked_at = (*call.arguments, *(one for one, _ in call.order))
                 yield UseKind.AGGREGATE, scalar_origins(*looked_at)
-                yield UseKind.FILTER, affinity.window_conditions(call, node.child.fields)
+                yield UseKind.FILTER, affinity.window_conditions(call, node.child)
         case _:
             return
 

@@ -24,7 +24,7 @@ from gateway.plan.node import Node
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Moment, Ref
-from gateway.sensitivity.measurement import person_lattice
+from gateway.ranges.lattice import person_lattice
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -74,12 +74,15 @@ _PLAIN: Final = {
     "a flag": "MAX((cost > 5)::int)",
     "different values": "COUNT(DISTINCT income)",
 }
-_LEVELS: Final = {
+_COUNTS: Final = {
+    "a count": "COUNT(*)",
+    "a count of values": "COUNT(income)",
+    "a count under a condition": "SUM(CASE WHEN cost > 5 THEN 1 ELSE 0 END)",
+}
+_SUMS: Final = {
     "a sum": "SUM(income)",
     "a sum under a condition": "SUM(CASE WHEN cost > 5 THEN income ELSE 0 END)",
     "a mean": "AVG(income - 5)",
-    "a count": "COUNT(*)",
-    "a count under a condition": "SUM(CASE WHEN cost > 5 THEN 1 ELSE 0 END)",
 }
 
 
@@ -108,12 +111,37 @@ def test_comparison_within_one_column_needs_no_filter(aggregate: str) -> None:
     assert "filter patients.income" not in _uses(f"SELECT SUM(m) FROM ({inner}) t")
 
 
-@for_each("aggregate", _LEVELS.values())
-def test_comparison_of_sums_of_one_column_needs_no_filter(aggregate: str) -> None:
-    """The greatest month of a person: sums of one column that is never negative, and counts."""
+def _greatest(aggregate: str) -> str:
     inner = f"SELECT p.patient_id, diagnosis, {aggregate} s FROM {_VISITED} GROUP BY 1, 2"
-    middle = f"SELECT patient_id, MAX(s) m FROM ({inner}) u GROUP BY 1"
-    assert "filter patients.income" not in _uses(f"SELECT AVG(m) FROM ({middle}) t")
+    return f"SELECT AVG(m) FROM (SELECT patient_id, MAX(s) m FROM ({inner}) u GROUP BY 1) t"
+
+
+@for_each("aggregate", _SUMS.values())
+def test_comparison_of_sums_needs_filter(aggregate: str) -> None:
+    """Which of two sums is greater depends on how many rows are behind each, and conditions choose these."""
+    assert "filter patients.income" in _uses(_greatest(aggregate))
+
+
+@for_each("aggregate", _COUNTS.values())
+def test_comparison_of_counts_needs_no_filter(aggregate: str) -> None:
+    """The negative control: counts contain no value."""
+    assert "filter patients.income" not in _uses(_greatest(aggregate))
+
+
+@for_each("aggregate", _SUMS.values())
+def test_distribution_of_sums_over_persons_needs_no_filter(aggregate: str) -> None:
+    """The median of what persons have in all: a mechanism with noise compares their sums."""
+    inner = f"SELECT p.patient_id, {aggregate} s FROM {_VISITED} GROUP BY 1"
+    assert "filter patients.income" not in _uses(f"SELECT MEDIAN(s) FROM ({inner}) t")
+
+
+def test_order_by_the_keys_of_a_grouping_has_no_ties() -> None:
+    """A row for each person and day is found by its day; what else is in it decides nothing."""
+    inner = "SELECT patient_id, visit_date d, SUM(cost) s FROM visits GROUP BY 1, 2"
+    lag = "lag(s) OVER (PARTITION BY patient_id ORDER BY d)"
+    sql = f"SELECT SUM(s - l) FROM (SELECT s, {lag} l FROM ({inner}) t) u"
+    assert "filter visits.cost" not in _uses(sql)
+    assert "filter visits.cost" in _uses(sql.replace("ORDER BY d)", "ORDER BY 1 - 1)"))
 
 
 def test_distribution_over_persons_of_two_columns_needs_no_filter() -> None:
