@@ -61,8 +61,6 @@ def find_clashes(
         entry = near.index.entries[row]
         if rules.opaque is UnreadableConditions.ALLOW and not entry.readable:
             continue
-        if as_float(part.spread + entry.spread) >= limit_of(part, rules):
-            continue
         found = _pair(part, entry, judge, rules)
         if found is not None:
             yield Clash(entry, found.axis)
@@ -77,8 +75,12 @@ def limit_of(part: QuestionPart, rules: Auditing) -> float:
 
 
 def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int]:
-    """The releases that could differ by little, by lower bounds; a limited number, the nearest first."""
+    """The releases that could differ by little, by lower bounds; a limited number, the nearest first.
+
+    INVARIANT: releases whose noise hides every difference take none of these places.
+    """
     index, least = near.index, rules.narrow_cells
+    clear = as_float(part.spread) + index.spreads < limit_of(part, rules)
     kept, odd, few = {}, {}, {}
     for name, line in near.lying.lines.items():
         one, meeting = near.lying.near[name], near.lying.plain[name].shared > 0
@@ -90,12 +92,13 @@ def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int
         # with several boxes, a residual may contain everything that exceeds along an axis with few cells
         odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
         few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
-    rows = index.where(kept, near.lying)
+    rows = _among(index.where(kept, near.lying), clear)
     single = len(part.sides) == 1
     chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
     if single and index.single.all():
         return chosen
     others = np.union1d(index.where(odd, near.lying), index.where(few, near.lying))
+    others = _among(others, clear)
     if single:
         others = others[~index.single[others]]
     more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
@@ -104,6 +107,10 @@ def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int
         more |= ~few[name][places]
         far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
     return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
+
+
+def _among(rows: Rows, clear: NDArray[np.bool_]) -> Rows:
+    return rows[clear[rows]]
 
 
 def _nearest(rows: Rows, near: NearbyEntries, rules: Auditing) -> list[int]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import pytest
 from overlap.invented import (
@@ -22,6 +23,8 @@ from overlap.invented import (
 )
 
 from gateway.errors import Code
+from gateway.overlap.auditor import History
+from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
 from gateway.regions.cells import NameCells, StepCells
@@ -159,6 +162,37 @@ def test_size_is_small_only_where_its_noise_cannot_make_it_so() -> None:
     few = where((YEAR, ranges((1990, 1999))))
     assert refusal(few, [past(1, few, counts=[3], variance=Fraction(9))]) is not None
     assert refusal(few, [past(1, few, counts=[4], variance=Fraction(9))]) is None
+
+
+@pytest.mark.parametrize("count", [-40_000, -300, -91, 0])
+def test_noisy_count_makes_no_region_small(count: int) -> None:
+    """Thousands of people may be there: a count below 0 is noise alone, and a cheap query draws as often as it likes."""
+    region = where((YEAR, ranges((1950, 1979))))
+    assert refusal(region, [past(1, region, counts=[count], spread=Fraction(2_500))]) is None
+    exact = past(1, region, counts=[min(count, 0) % 2], spread=Fraction(4))
+    assert refusal(region, [exact]) is not None  # the negative control
+
+
+def test_lucky_draw_makes_no_region_large() -> None:
+    """A draw of three deviations comes once in a hundred queries, and queries at the least price cost nothing."""
+    for times, found in ((3, False), (7, True)):
+        size = KnownSize(10 + times * 1_500.0, 1_500.0, whole=True, query_id="q1")
+        assert size.is_large(10) is found
+
+
+def test_draws_until_the_noise_is_large_end_with_their_mean() -> None:
+    """Draws of a region without anybody: whichever is last, their mean stays near to 0."""
+    chance, region = Random(7), where((YEAR, ranges((1950, 1959))))  # noqa: S311 - a seed, no secret
+    history = History()
+    for number in range(400):
+        draw = round(chance.gauss(0, 1_500))
+        history.add(past(number, region, counts=[draw], spread=Fraction(1_500**2)))
+        [entry] = list(history)
+        size = total_of(entry)
+        assert size is not None
+        assert not size.is_large(10)
+        assert not size.is_small(10)
+    assert entry.deviation == pytest.approx(75)
 
 
 def test_size_from_below_is_never_small() -> None:
