@@ -57,7 +57,7 @@ from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Reason, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan
-from gateway.plan.rewrite import plan_tables, plan_uses
+from gateway.plan.uses import plan_tables, plan_uses
 from gateway.ranges.rounding import rounding_uses
 
 _EQUAL: Final = (exp.EQ, exp.NEQ)

@@ -19,6 +19,7 @@ differ by more than those, or not at all.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -231,19 +232,20 @@ def _compared(
         nearest = nearest_groups(nearest, new, grouping, part)
     yield new, nearest, frozenset()
     same = {one.text for one in theirs}
-    for grouping in part.keys:
-        if grouping.text in same:
-            continue
-        apart = [one for one in others if one.axis.name != grouping.axis.name]
-        target = old
+    mere = [one for one in part.keys if one.text not in same]
+    for keys in [*([one] for one in mere), *([mere] if len(mere) > 1 else [])]:
+        cut = {one.axis.name for one in keys}
+        apart = [one for one in others if one.axis.name not in cut]
+        target, groups = old, new
         for one in apart:
             target = nearest_groups(target, new, one, part)
-        groups = nearest_groups(new, target, grouping, part)
+        for one in keys:
+            groups = nearest_groups(groups, target, one, part)
         if groups != new:
-            yield groups, target, frozenset(one.axis.name for one in (grouping, *apart))
-        for other in others:
-            if other.axis.name == grouping.axis.name:
-                yield from _shifted(new, target, grouping, other, part)
+            yield groups, target, _by_size(*keys, *apart)
+        for one, other in product(keys if len(keys) == 1 else (), others):
+            if other.axis.name == one.axis.name:
+                yield from _shifted(new, target, one, other, part)
 
 
 def _shifted(
@@ -253,10 +255,19 @@ def _shifted(
     name = mine.axis.name
     for group in missed_sums(mine, theirs, _MOST_MISFITS):
         one = _cut(new, name, group)
-        yield one, nearest_groups(old, one, theirs, part), frozenset({name})
+        yield one, nearest_groups(old, one, theirs, part), _by_size(mine, theirs)
     for group in missed_sums(theirs, mine, _MOST_MISFITS):
         one = _cut(old, name, group)
-        yield nearest_groups(new, one, mine, part), one, frozenset({name})
+        yield nearest_groups(new, one, mine, part), one, _by_size(mine, theirs)
+
+
+def _by_size(*keys: KeyGrouping) -> frozenset[str]:
+    """The axes of these keys along which sizes decide: the start of a week isolates no chosen person.
+
+    INVARIANT: along an axis on which the analyst chose a boundary, cells count as they do in a condition.
+    """
+    chosen = {one.axis.name for one in keys if one.chosen}
+    return frozenset(one.axis.name for one in keys) - chosen
 
 
 def _common(

@@ -36,6 +36,14 @@ _CHOOSING: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc"
 _HANDING_ON: Final = frozenset({"sum", "avg", "count", "lag", "lead"})
 
 
+@dataclass(frozen=True, slots=True)
+class OrderConditions:
+    """The columns by which a window function chooses among rows, and all columns on which it depends."""
+
+    conditions: frozenset[ColumnRef]
+    columns: frozenset[ColumnRef]
+
+
 @dataclass
 class Affinity(ComparedValues):
     """The conditions in the expressions of one plan. Names are followed to the expressions behind them, each once."""
@@ -55,27 +63,33 @@ class Affinity(ComparedValues):
         return frozenset(found)
 
     def is_choice(self, measure: Measure, *, of_person: bool) -> bool:
-        """Whether the aggregate chooses one of several mixed values, and so compares them."""
+        """Whether the aggregate chooses one of several mixed values, and so compares them.
+
+        Whether values are equal is decided for each pair of rows, of one person too, and without noise.
+        """
         chooses = measure.function in _CHOOSING or measure.distinct
         equal = measure.distinct or measure.function == "mode"
         return chooses and any(
-            self.is_mixed(one, equal=equal, of_person=of_person) for one in measure.arguments
+            self.is_mixed(one, equal=equal, of_person=of_person or equal)
+            for one in measure.arguments
         )
 
-    def window_conditions(self, call: WindowCall, rows: Node) -> frozenset[ColumnRef]:
-        """The columns by which a window function chooses among rows: it orders by mixed values, or returns one.
+    def order_conditions(self, call: WindowCall, rows: Node) -> "OrderConditions":
+        """What a window function over these rows depends on: its arguments, its order and, if there can be ties, all columns.
 
-        `rows` is its input: all columns of it break ties in its order, if there can be ties.
+        Values that it compares are a condition if they are mixed, and so is what it returns if it compares that.
         """
         ordered = tuple(one for one, _ in call.order)
-        found = {column for one in (*call.arguments, *ordered) for column in self.columns(one)}
-        named = (one.field.id for one in (*call.partition, *ordered) if isinstance(one, Ref))
+        named = {one.field.id for one in (*call.partition, *ordered) if isinstance(one, Ref)}
         key = row_key(rows)
-        if call.depends_on_order and not (key is not None and key <= set(named)):
+        if call.depends_on_order and not (key is not None and key <= named):
             ordered += tuple(Ref(one) for one in rows.fields if one.tie is not Tie.ALWAYS)
-        chosen = ordered if call.function in _HANDING_ON else (*call.arguments, *ordered)
-        return frozenset(found).union(
-            *(scalar_origins(one) for one in chosen if self.is_mixed(one))
+        compared = ordered if call.function in _HANDING_ON else (*call.arguments, *ordered)
+        looked_at = (*call.arguments, *ordered)
+        conditions = {column for one in looked_at for column in self.columns(one)}
+        mixed = [one for one in compared if self.is_mixed(one)]
+        return OrderConditions(
+            frozenset(conditions | scalar_origins(*mixed)), scalar_origins(*looked_at)
         )
 
     def columns(self, scalar: Scalar) -> frozenset[ColumnRef]:

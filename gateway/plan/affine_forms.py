@@ -21,10 +21,10 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.plan import affine_rounding as rounding
 from gateway.plan.affine_rounding import NUMBERS, Ends, Form
 from gateway.plan.aggregates import Measure, PerUnit, WindowCall
-from gateway.plan.fields import Field, Protected
+from gateway.plan.fields import Protected
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Project, Scan, Window
+from gateway.plan.relations import Project, Window
 from gateway.plan.scalars import (
     Call,
     Case,
@@ -42,6 +42,7 @@ _DAY: Final = 86_400_000_000
 # a year from the ends of the calendar, whatever the zone
 _CALENDAR: Final = (Fraction(date.min.toordinal() + 366), Fraction(date.max.toordinal() - 366))
 _DAYS: Final = Fraction(date.max.toordinal())
+_ADDED: Final = frozenset({"sum", "avg"})
 _NUMBERED: Final = frozenset({"count", "row_number", "sample_number"})
 _WITHIN: Final = frozenset(
     {"min", "max", "avg", "percentile_cont", "percentile_disc", "median", "lag", "lead"}
@@ -54,28 +55,24 @@ class AffineForms:
     """The forms of the expressions of one plan. Names are followed to the expressions that they were given to.
 
     `_given` has the expressions behind a name, `_measured` its aggregate for each person, `_windows` its window function;
-    `_rows` is over how many rows of a person these are taken at most. `_scanned` are columns with the domains that they
-    have before filters, where these count.
+    `_rows` is over how many rows of a person these are taken at most.
     """
 
     _given: Mapping[str, tuple[Scalar, ...]]
     _measured: Mapping[str, Measure] = field(default_factory=dict)
     _windows: Mapping[str, WindowCall] = field(default_factory=dict)
     _rows: Mapping[str, int | None] = field(default_factory=dict)
-    _scanned: Mapping[str, Field] = field(default_factory=dict)
     _forms: dict[str, Form] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Node, *, before_filters: bool = False) -> Self:
-        """The forms of this plan. With `before_filters`, conditions on rows do not narrow the domains of columns."""
+    def of(cls, plan: Node) -> Self:
+        """The forms of this plan."""
         below = tuple(walk_nodes(plan))
-        scans = [node for node in below if before_filters and isinstance(node, Scan)]
         return cls(
             {name: given for node in below for name, given in _given(node)},
             {name: measure for node in below for name, measure in _measured(node)},
             {name: call for node in below if isinstance(node, Window) for name, call in node.items},
             {name: rows for node in below for name, rows in _rows_behind(node)},
-            {one.id: one for node in scans for one in node.fields},
         )
 
     def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
@@ -136,7 +133,7 @@ class AffineForms:
             return self._of_aggregate(ref, made_of)
         given = self._given.get(ref.field.id, ())
         if not given:
-            return _column(Ref(self._scanned.get(ref.field.id, ref.field)))
+            return _column(ref)
         forms = [self.form(one) for one in given]
         if len(forms) == 1:
             return replace(forms[0], cuts=False)
@@ -163,12 +160,14 @@ class AffineForms:
             if made_of.function == "avg" and (one.chosen or one.mixed):
                 least = None if rows is None or least is None else least / max(rows, 1)
             within = replace(one, least=least, mixed=False, chosen=False, cuts=False)
-            return _cast(replace(within, degree=max(one.degree, 1)), of, ref.type)
-        ends = _column(ref).ends
-        if made_of.function == "sum" and one.ends is not None and rows is not None:
-            ends = rows * min(one.ends[0], Fraction(0)), rows * max(one.ends[1], Fraction(0))
-        relative = one.scales and (ends is None or least is None)
-        return Form(max(one.degree, 1), ends, least, one.error, one.factors, relative=relative)
+            made = _cast(replace(within, degree=max(one.degree, 1)), of, ref.type)
+        else:
+            ends = _column(ref).ends
+            if made_of.function == "sum" and one.ends is not None and rows is not None:
+                ends = rows * min(one.ends[0], Fraction(0)), rows * max(one.ends[1], Fraction(0))
+            relative = one.scales and (ends is None or least is None)
+            made = Form(max(one.degree, 1), ends, least, one.error, one.factors, relative=relative)
+        return rounding.decimal_form(made, ref.type) if made_of.function in _ADDED else made
 
     def _of_shift(self, shift: Shift) -> Form:
         inner = replace(self.form(shift.moved), cuts=False)

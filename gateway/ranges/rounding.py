@@ -1,31 +1,38 @@
 """Sums and means whose lattice rounds away the differences of a column's values.
 
 The database rounds every value that it sums to a lattice of at most 2^30 steps up to the largest value that the range of
-the expression allows. A large constant, or a term that is always 0 with a wide range, makes the step larger than the
-column's part in the expression. The rounded sum then counts the rows above a value that the analyst chose.
+the expression allows. A large constant makes the step larger than the column's part. The rounded sum then counts the rows
+above a value that the analyst chose.
+
+Rounding moves a row by less than a step, and the arithmetic of the engines by the error of its form. Noise is scaled to the width of the range. So in a lattice with many steps the
+noise hides what rounding shows, whatever the expression is. Within a person there is no noise. But what is made of the
+person's value is linear without the permission to filter, and its range grows with the range of the value. So the width
+is the one that the levels above know, where filters narrow it.
 
 INVARIANT: the step is the one that the database uses: of the range that holds before filters within a person
 (`unit_aggregate`), and of the range that filters narrow over all persons (`Aggregates.summed`). A sum is not rounded only if
-each column's part has at least 2^16 steps, or if the values are points of the lattice. What has no known width is rounded.
-`tests/ranges/test_rounding.py` compares the decision with what two databases return.
+the width is at least 2^20 steps, or if all values are points of the lattice; and if the error of the arithmetic is at most
+2^-20 of the width. `tests/ranges/test_rounding.py` compares the
+decision with the lattice of the release.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from gateway.functions.range_arithmetic import Bounds, Range
+from gateway.functions.range_arithmetic import Range
 from gateway.plan.affine_forms import AffineForms
+from gateway.plan.affine_rounding import Form
 from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
 from gateway.plan.fields import Protected
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Window
-from gateway.plan.rewrite import Use, UseKind
 from gateway.plan.scalars import Scalar, scalar_origins
+from gateway.plan.uses import Use, UseKind
 from gateway.ranges.expressions import bounds_of, narrow_columns
 from gateway.ranges.lattice import Lattice, lattice_of, person_lattice
 from gateway.ranges.relations import inner_columns
 
-_STEPS: Final = 2**16
+_STEPS: Final = 2**20
 _COUNTED: Final = frozenset(
     {
         "count",
@@ -53,12 +60,11 @@ def rounded_sums(plan: Node) -> frozenset[Summing]:
     found = [(node, one) for node in walk_nodes(plan) for one in _summing(node) if one.arguments]
     if not found:
         return frozenset()
-    forms = AffineForms.of(plan, before_filters=True)
-    columns = {id(node): _columns(node) for node, _ in found}
+    forms = AffineForms.of(plan)
     return frozenset(
         one
         for node, one in found
-        if any(_is_rounded(node, one, value, forms, columns[id(node)]) for value in one.arguments)
+        if any(_is_rounded(node, one, value, forms.form(value)) for value in one.arguments)
     )
 
 
@@ -79,30 +85,27 @@ def _summing(node: Node) -> Iterator[Summing]:
             yield from (one for _, one in node.items if one.function not in _COUNTED)
 
 
-def _columns(node: Node) -> Mapping[str, Bounds]:
-    return inner_columns(node, narrowed=isinstance(node, Aggregate))
-
-
-def _is_rounded(
-    node: Node, one: Summing, value: Scalar, forms: AffineForms, columns: Mapping[str, Bounds]
-) -> bool:
-    form = forms.form(value)
-    if not form.degree:
-        return False
-    if isinstance(node, Aggregate) and isinstance(one, Measure) and one.where is not None:
-        columns = narrow_columns(one.where, columns, bounds_of)
-    found = bounds_of(value, columns).range
+def _is_rounded(node: Node, one: Summing, value: Scalar, form: Form) -> bool:
+    seen = _range(node, one, value, narrowed=True)
+    found = seen if isinstance(node, Aggregate) else _range(node, one, value, narrowed=False)
     if found is None:
         return False  # no lattice holds it: it is refused
-    if form.least is None:
-        return True
-    lattice = _lattice(node, found)
-    return lattice.step != found.step and lattice.step * _STEPS > form.least
+    step = _lattice(node, found).step
+    width = (seen or found).high - (seen or found).low
+    coarse = step != found.step and step * _STEPS > width
+    return coarse or form.error * _STEPS > width
+
+
+def _range(node: Node, one: Summing, value: Scalar, *, narrowed: bool) -> Range | None:
+    columns = inner_columns(node, narrowed=narrowed)
+    if isinstance(node, Aggregate) and isinstance(one, Measure) and one.where is not None:
+        columns = narrow_columns(one.where, columns, bounds_of)
+    return bounds_of(value, columns).range
 
 
 def _lattice(node: Node, found: Range) -> Lattice:
     if not isinstance(node, Aggregate):
         return person_lattice(found)
-    label = node.below[0].label
+    label = node.child.label
     rows = label.rows if isinstance(label, Protected) else None
     return lattice_of(found, rows or 1)

@@ -135,7 +135,8 @@ class Derivation:
 
     def is_window_choice(self, call: WindowCall, rows: Node) -> bool:
         """Whether the window function orders these rows by mixed values, returns one, or is rounded."""
-        return bool(self.affinity.window_conditions(call, rows)) or call in self.rounded
+        chooses = bool(self.affinity.order_conditions(call, rows).conditions)
+        return chooses or call in self.rounded
 
     def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
         """The part of the aggregate's input that a condition chose; None if there is none."""

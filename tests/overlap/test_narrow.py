@@ -5,6 +5,7 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from laws import for_each
 from overlap.invented import (
     DAY,
     NAME,
@@ -24,6 +25,7 @@ from overlap.invented import (
 
 from gateway.errors import Code
 from gateway.overlap.auditor import History
+from gateway.overlap.group_cuts import has_chosen_bounds
 from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
@@ -192,7 +194,7 @@ def test_draws_until_the_noise_is_large_end_with_their_mean() -> None:
         assert size is not None
         assert not size.is_large(10)
         assert not size.is_small(10)
-    assert entry.deviation == pytest.approx(75)
+    assert next(iter(history)).deviation == pytest.approx(75)
 
 
 def test_size_from_below_is_never_small() -> None:
@@ -248,18 +250,34 @@ def test_groups_of_both_are_compared_one_by_one() -> None:
 
 def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
     """Weeks beside months pass where a day is many people, and do not where it is few."""
-    tens = by_tens(DAY, 0, 29_999, 10)
+    tens = by_tens(DAY, 0, 29_999, 10, text="date_trunc('month', t.day)")
     moved = by(
         DAY,
         StepCells(((FIRST, 8),)),
         *(StepCells(((one - 1, one + 8),)) for one in range(10, 29_990, 10)),
         StepCells(((29_989, LAST),)),
-        text="moved(t.day)",
+        text="date_trunc('week', t.day)",
     )
     new = ground(EVERYTHING, moved)
     assert refusal(new, [past(1, EVERYTHING, tens, counts=[10] * 3000)]) is not None
     assert refusal(new, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is None
     assert refusal(new, [past(1, EVERYTHING, tens)]) is not None
+    chosen = ground(EVERYTHING, replace(moved, text="((t.day + 1) / 10)"))
+    assert refusal(chosen, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is not None
+
+
+@for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
+    "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)"])  # fmt: skip
+def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
+    """Nobody chooses where a month or a decade begins."""
+    assert not has_chosen_bounds(text)
+
+
+@for_each("text", ["(t.year >= 1923)", "(t.year / 1923)", "((t.year + 7) / 10)", "date_trunc('week', (t.at - 3))",
+    "case when (t.year >= 1923) then 'a' end", "width_bucket(t.year, 1923, 2000, 1)", "(t.year / 30)"])  # fmt: skip
+def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:
+    """A boundary beside one person is a condition, wherever it is written."""
+    assert has_chosen_bounds(text)
 
 
 def test_toggled_filter_passes_when_groups_are_small() -> None:
