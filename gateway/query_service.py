@@ -10,10 +10,12 @@ from gateway.budget.report import AccountBalance, standings_on_paths
 from gateway.budget.shared_accounts import visible_balances
 from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
+from gateway.datasets.view import Question
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Answer, Estimate, PastQuestion, Request
+from gateway.stages.bind import ask_question
 from gateway.stages.finish import DeferredStatement
 from gateway.stages.services import Services
 
@@ -29,16 +31,19 @@ class QueryService:
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
         self._require_serving()
-        return answer(self.services, subject, request, self.front_end, cancelled)
+        return answer(self.services, self._question(subject, request), cancelled)
 
     def release(
         self, subject: Subject, request: Request, cancelled: threading.Event
     ) -> DeferredStatement:
         self._require_serving()
-        return release(self.services, subject, request, self.front_end, cancelled)
+        return release(self.services, self._question(subject, request), cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
-        return estimate(self.services, subject, request, self.front_end)
+        return estimate(self.services, self._question(subject, request))
+
+    def _question(self, subject: Subject, request: Request) -> Question:
+        return ask_question(request, subject, self.front_end, self.services.now())
 
     def accounts(self, subject: Subject, dataset: str | None) -> Sequence[AccountBalance]:
         """The accounts on the path of the subject's questions, from the subject's own upwards.

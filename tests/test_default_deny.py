@@ -8,20 +8,21 @@ from fix_permissions import ALICE, EVERYTHING, NOTHING, permit, policy_of, quest
 from laws import for_each
 
 from gateway.binding.bound import Cut, PassThrough
-from gateway.datasets.view import Describer, Views, bind_question
+from gateway.datasets.view import Views, bind_question
 from gateway.errors import Code, NotPermitted
 from gateway.plan.rewrite import Use
 from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy
 from gateway.twin import Twin, VisibleTables
+from gateway.twin.session import TwinSession
 
 CASES = every()
 ACCEPTED = accepted()
 _DENIALS = {Code.OPERATION_NOT_PERMITTED, Code.COLUMN_UNKNOWN, Code.RELATION_UNKNOWN}
 
 
-def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[Describer]:
+def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[TwinSession]:
     pytest.fail(f"the twin was asked for {subject} and {len(shown)} tables")
 
 
@@ -29,8 +30,8 @@ def _decision(case: Case, policy: Policy) -> Decision:
     bound = bind_case(case)
     rules = applicable_rules(policy, ALICE, RequestContext("rest", None, 12, 1))
     if isinstance(bound, PassThrough):
-        return decide(rules, policy.dataset, None, (), ())
-    return decide(rules, policy.dataset, None, bound.tables, bound.uses)
+        return decide(rules)
+    return decide(rules, bound.tables, bound.uses)
 
 
 @for_each("case", CASES)

@@ -10,13 +10,7 @@ from itertools import islice
 from gateway.noise.allocation import CostShares, ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.drawn_choices import PricedChoice
-from gateway.pricing.price import (
-    AnalyzedStatement,
-    PricedDataset,
-    by_release,
-    delta_of_each,
-    purchases,
-)
+from gateway.pricing.price import AnalyzedQuery, by_release, delta_of_each, purchases
 from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
 from gateway.release_cache.matching import Match
@@ -26,8 +20,7 @@ from gateway.sensitivity.choices import Choice
 
 
 def plan_noise(
-    serving: PricedDataset,
-    statement: AnalyzedStatement,
+    query: AnalyzedQuery,
     plan: ReusePlan,
     context: ReuseContext,
     touched: tuple[str, ...] | None,
@@ -35,14 +28,14 @@ def plan_noise(
     """What there is to do, release by release; `touched` are the cells that what is bought is confined to."""
     whole = plan.bought
     cost = context.cost * whole
-    bought = purchases(serving, statement, plan.shares, cost)
+    bought = purchases(query, plan.shares, cost)
     measurements = []
     for part, purchase in zip(plan.parts, bought, strict=True):
         costs = part.shares.part(cost / whole) if whole else part.shares
         made = _Making(part, purchase, costs)
         entry = None
         if purchase is not None:
-            delta = delta_of_each(serving, statement) if _is_hidden(part) else Fraction(0)
+            delta = delta_of_each(query) if _is_hidden(part) else Fraction(0)
             entry = made.entry(context, touched, delta)
         measurements.append(
             PlannedMeasurement(
@@ -52,7 +45,7 @@ def plan_noise(
     waiting = iter(measurements)
     return tuple(
         PlannedRelease(priced, tuple(next(waiting) for _ in priced.parts))
-        for priced in by_release(statement, [one.whole for one in measurements])
+        for priced in by_release(query, [one.whole for one in measurements])
     )
 
 

@@ -20,7 +20,7 @@ from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
 from gateway.noise.allocation import CostShares, slots_of
 from gateway.plan.relations import StagedRows
-from gateway.pricing.price import AnalyzedStatement
+from gateway.pricing.price import AnalyzedQuery
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.release_cache.cache import ReleaseCache
@@ -174,9 +174,9 @@ class ReusePlan:
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
 
 
-def plan_reuse(statement: AnalyzedStatement, around: ReuseContext) -> ReusePlan:
+def plan_reuse(query: AnalyzedQuery, around: ReuseContext) -> ReusePlan:
     """The plan: which parts of the statement are measured; all of them, if nothing may be reused."""
-    return _Planning(around, Fraction(1, max(slots_of(statement.analyses), 1))).all(statement)
+    return _Planning(around, Fraction(1, max(slots_of(query.analyses), 1))).all(query)
 
 
 @dataclass(frozen=True)
@@ -217,13 +217,13 @@ class _Planning:
     oldest: datetime | None = None
     parts: list[PlannedPart] = field(default_factory=list)
 
-    def all(self, statement: AnalyzedStatement) -> ReusePlan:
+    def all(self, query: AnalyzedQuery) -> ReusePlan:
         constants = self.around.constants
-        for place, release in enumerate(statement.releases):
+        for place, release in enumerate(query.releases):
             content = constants.before(place)
             first = len(self.parts)
             for number, analysis in enumerate(release.parts, 1):
-                scope = self._scope(analysis, content, statement.known)
+                scope = self._scope(analysis, content, query.known)
                 name = f"{self.around.query_id}.r{place + 1}.{number}"
                 part = self._part(name, scope.wanted, scope.asides)
                 self.parts.append(replace(part, compared=scope.compared))

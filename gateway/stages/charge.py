@@ -11,7 +11,7 @@ waits no longer than a statement may take.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -20,15 +20,14 @@ from gateway.budget.account import Currency
 from gateway.budget.charge import ChargeRequest, Idempotency, Receipt
 from gateway.budget.ledger import charge, earlier_charge
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped, SyntaxRefused
-from gateway.pricing.price import charge_request
+from gateway.pricing.price import AnalyzedQuery, charge_request
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import copies_of, draws_of_others
 from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import append
 from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.query_plan import QueryPlan, Quote
+from gateway.stages.query_plan import Bill, QueryPlan, Quote
 from gateway.stages.quote import Moved
 from gateway.stages.record import QueryRecord
 from gateway.stages.reply_grid import Pace
@@ -49,28 +48,12 @@ class AlreadyCharged(Exception):
         self.receipt = receipt
 
 
-@dataclass(frozen=True)
-class Bill:
-    """A quote that is charged: it may run now. `contents` are the cached integers that it takes.
-
-    `price` is the offered price; `charged`, `rho` and `delta` are what the analyst's own account paid.
-    """
-
-    quote: Quote
-    contents: Mapping[str, Content] = field(default_factory=dict)
-    price: Epsilon = field(default_factory=Epsilon.zero)
-    charged: Epsilon = field(default_factory=Epsilon.zero)
-    rho: Fraction | None = None
-    delta: Delta = field(default_factory=Delta.zero)
-    notices: tuple[str, ...] = ()
-
-
 def require_new_key(query: AnalyzedQuery, journal: Journal) -> None:
     """A query whose idempotency key was charged before is answered by what it was answered then."""
-    once = query.statement.request.idempotency
+    once = query.question.request.idempotency
     if once is None:
         return
-    key, subject = Idempotency(*once), query.subject.name
+    key, subject = Idempotency(*once), query.subject
     earlier = journal.read(lambda draft: earlier_charge(draft, subject, key))
     if earlier is not None:
         raise AlreadyCharged(earlier)
@@ -98,7 +81,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
         return append(
             draft,
             dataset,
-            plan.seen.ordinal,
+            plan.basis.seen.ordinal,
             quote.events,
             now,
             subject=asked.subject,
@@ -117,9 +100,8 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     receipt = None
     if quote.charges:
         request = charge_request(
-            asked,
-            query.dataset,
-            query.statement,
+            asked.query_id,
+            query,
             plan.parts.shares,
             owed=plan.debts.owed,
             touched=quote.touched,
@@ -196,7 +178,7 @@ def _bill(
         contents,
         plan.context.price,
         receipt.price_taken,
-        amount if query.dataset.currency is Currency.ZCDP else None,
+        amount if query.currency is Currency.ZCDP else None,
         Delta(delta),
         reuse_notices(quote, receipt.price_taken),
     )

@@ -1,40 +1,54 @@
-"""The query plan and the quote, as values: what earlier answers give, what is measured, and what that costs.
+"""The values of a query from its plan to its released tables.
 
-A quote is what `gateway.stages.quote` makes, `gateway.stages.charge` charges and `gateway.stages.execute` runs. What
-follows from it is computed once, because one quote may answer many repeats (`gateway.stages.quote_cache`).
+`gateway.stages.quote` makes a quote: what earlier answers give, what is measured, and what that costs.
+`gateway.stages.charge` charges it and gives the bill, `gateway.stages.execute` runs it and gives what is released. What
+follows from a quote is computed once, because one quote may answer many repeats (`gateway.stages.repeat_cache`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 
+from gateway.budget.account import Account
 from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import ReleaseNoise
+from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedRelease
 from gateway.release_cache.cache import CachePosition
 from gateway.release_cache.cost_sharing import Debts, copies_of, plan_entries
-from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.events import EntryCharged, Event
 from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan
 from gateway.requests.request import CacheUse
-from gateway.units import Epsilon
+from gateway.results.constants import ConstantTable
+from gateway.results.rollup import NoisyRelease
+from gateway.units import Delta, Epsilon
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a quote rests on besides its query: the log, the accounts on the path, and the proofs of the source."""
+
+    seen: CachePosition
+    accounts: Sequence[Account]
+    proven: Mapping[str, TableProof]
 
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """Which parts are taken from earlier answers, which are measured, and what both cost.
+    """Which parts are taken from earlier answers, which are measured, and what both cost."""
 
-    `seen` is the position of the log that it was planned at. `path` are the accounts that are charged, from the analyst's
-    own up to the ledger's.
-    """
-
-    seen: CachePosition
+    basis: Basis
     parts: ReusePlan
     context: ReuseContext
     debts: Debts
-    path: tuple[str, ...]
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """The names of the accounts that are charged, from the analyst's own up to the ledger's."""
+        return tuple(one.name for one in self.basis.accounts)
 
     @property
     def cost(self) -> Fraction:
@@ -53,13 +67,12 @@ class Quote:
     """A query that is planned, audited and priced: what `charge_quote` charges and `execute_query` runs.
 
     `plan` is None if the query measures nothing. `touched` are the cells of an immutable partition that it is confined to,
-    by what was `proven` of the source's tables when the quote was made.
+    by what was proven of the source's tables when the quote was made.
     """
 
     releases: tuple[PlannedRelease, ...]
     plan: QueryPlan | None = None
     touched: tuple[str, ...] | None = None
-    proven: Mapping[str, TableProof] = field(default_factory=dict, repr=False)
 
     @cached_property
     def purchases(self) -> tuple[ReleaseNoise, ...]:
@@ -123,3 +136,35 @@ class Quote:
     def partly(self) -> bool:
         """Whether a part of the answer came from the cache and a part did not."""
         return self.plan is not None and self.plan.parts.partly
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A quote that is charged: it may run now. `contents` are the cached integers that it takes.
+
+    `price` is the offered price; `charged`, `rho` and `delta` are what the analyst's own account paid.
+    """
+
+    quote: Quote
+    contents: Mapping[str, Content] = field(default_factory=dict)
+    price: Epsilon = field(default_factory=Epsilon.zero)
+    charged: Epsilon = field(default_factory=Epsilon.zero)
+    rho: Fraction | None = None
+    delta: Delta = field(default_factory=Delta.zero)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Released:
+    """A query whose numbers are released: what is left is PostgreSQL's own work over them.
+
+    `constants` are relations for the twin, `noisy` the noisy tables among them by the names of their releases, and
+    `small` the rows of each release whose aggregates are blank. `undefined`: NULL was staged for a missing value.
+    """
+
+    query: AnalyzedQuery
+    bill: Bill
+    constants: Mapping[str, ConstantTable]
+    noisy: Mapping[str, NoisyRelease]
+    small: Mapping[str, frozenset[int]]
+    undefined: bool = False

@@ -24,16 +24,15 @@ from typing import Final
 
 from gateway.budget.account import ratio_text
 from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal, measurement_json
+from gateway.datasets.view import Question
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
 from gateway.events import Crashed, Emit, QuestionEnded, SubjectSuspended
 from gateway.policy.decide import Decision
 from gateway.policy.policy import Policy
-from gateway.policy.subjects import Subject
 from gateway.release_cache.entry import Content
 from gateway.release_cache.event_log import append_always, keep_content
 from gateway.release_cache.events import ContentLost, ContentStored, Event
 from gateway.release_cache.serialization import content_text
-from gateway.requests.request import Request
 from gateway.stages.suspension import SourceStop, count, is_counted
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -89,7 +88,7 @@ class QueryRecord:
     def set_decision(self, decision: Decision) -> None:
         self.asked = replace(
             self.asked,
-            purpose=decision.terms.purpose,
+            purpose=decision.purpose,
             attributes={**self.asked.attributes, "because": list(decision.because)},
         )
 
@@ -224,14 +223,15 @@ def record_outcome(record: QueryRecord) -> Iterator[None]:
     record.end(None)
 
 
-def identify_query(subject: Subject, request: Request, front_end: str) -> AskedQuestion:
-    """The query as the trail names it, with a number of its own."""
+def identify_query(question: Question) -> AskedQuestion:
+    """The question as the trail names it, with a number of its own."""
+    request = question.request
     return AskedQuestion(
         query_id=secrets.token_hex(12),
-        subject=subject.name,
+        subject=question.subject.name,
         dataset=request.dataset or "",
         sql=request.sql[:_LONGEST_SQL],
-        front_end=front_end,
+        front_end=question.front_end,
         address=request.address,
         purpose=request.purpose,
     )

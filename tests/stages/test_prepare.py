@@ -1,8 +1,6 @@
 """A quote is charged only if the source proves what the quote rests on."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -29,8 +27,8 @@ class _Source:
 
 
 def _quote(proven: Mapping[str, Any]) -> Quote:
-    plan = SimpleNamespace(now=datetime(2026, 1, 1, tzinfo=UTC), offer=Fraction(1))
-    return Quote((), cast("QueryPlan", plan), ("north",), proven)
+    plan = SimpleNamespace(basis=SimpleNamespace(proven=proven))
+    return Quote((), cast("QueryPlan", plan), ("north",))
 
 
 @pytest.mark.parametrize("last", [_BEFORE, _AFTER], ids=["nobody read it", "another query read it"])
