@@ -113,11 +113,11 @@ def _grounds(query: AnalyzedQuery, constants: Mapping[str, str]) -> tuple[Releas
 
 def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Limits]:
     """The caps of the policies, from the analyst's account up to the ledger's."""
-    ledger = ledger_of(policy).name
-    accounts = {one.name: one for one in accounts_of(policy, loaded)}
+    ledger = ledger_of(policy)
+    accounts = {one.name: one for one in accounts_of(policy, loaded, ledger)}
     path: list[Limits] = []
     name: str | None = analyst_account(subject, policy.name)
-    while name is not None and name != ledger:
+    while name is not None and name != ledger.name:
         path.append(accounts[name].limits)
         name = accounts[name].parent
     return [*path, limits_of(policy.privacy.budget)]

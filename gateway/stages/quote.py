@@ -113,7 +113,7 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
     """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
     policy, subject, accounts = query.policy, query.subject, basis.accounts
     price = price_of(query)
-    _require_budget(query, journal, accounts, price)
+    _require_budget(journal, accounts, price)
     offer = cost_on_path(price, query.currency, [one.limits for one in accounts])
     context = ReuseContext(
         cache=cache,
@@ -216,12 +216,9 @@ def audit_release(
             audit(news, cache.history(members), query.policy.auditing)
 
 
-def _require_budget(
-    query: AnalyzedQuery, journal: Journal, path: Iterable[Account], price: Epsilon
-) -> None:
+def _require_budget(journal: Journal, path: Iterable[Account], price: Epsilon) -> None:
     """An account that may never give anything has no price to offer."""
-    currency = query.currency
     for account in path:
-        if not account.limits.cost(currency):
+        if not account.cap:
             balance = journal.read(partial(balance_of, account=account.name))
-            raise budget_exhausted(account, currency, balance, price.value)
+            raise budget_exhausted(account, balance, price.value)
