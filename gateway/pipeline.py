@@ -36,7 +36,7 @@ from gateway.stages.finish import (
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.query_plan import Released
 from gateway.stages.quote import forecast_query, quote_query
-from gateway.stages.record import EstimateRecord, QueryRecord, identify_query, record_outcome
+from gateway.stages.record import EstimateRecord, QueryRecord, record_outcome
 from gateway.stages.reply_grid import on_grid
 from gateway.stages.services import Services
 from gateway.units import Delta, Epsilon
@@ -167,8 +167,8 @@ def _record(
     services: Services, question: Question, kind: type[QueryRecord] = QueryRecord
 ) -> Iterator[QueryRecord]:
     """The record of what happens inside."""
-    record = kind(
-        identify_query(question),
+    record = kind.of(
+        question,
         journal=services.journal,
         trail=services.trail,
         emit=services.emit,

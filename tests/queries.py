@@ -14,7 +14,7 @@ from gateway.stages.bind import ask_question, bind_query
 from gateway.stages.execute import execute_query
 from gateway.stages.prepare import SourceAccess
 from gateway.stages.query_plan import Bill, Quote, Released
-from gateway.stages.record import QueryRecord, identify_query
+from gateway.stages.record import QueryRecord
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services
 
@@ -35,8 +35,8 @@ def analyzed(
 
 def record_of(services: Services, question: Question) -> QueryRecord:
     """A record that is not written."""
-    return QueryRecord(
-        identify_query(question),
+    return QueryRecord.of(
+        question,
         journal=services.journal,
         trail=services.trail,
         emit=services.emit,

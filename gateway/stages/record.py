@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC
 from enum import Enum
-from typing import Final
+from typing import Final, Self
 
 from gateway.budget.account import ratio_text
 from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal, measurement_json
@@ -76,6 +76,23 @@ class QueryRecord:
         self._events: list[Event] = []
         self._began = time.monotonic_ns()
         self._most_stops = 1
+
+    @classmethod
+    def of(
+        cls, question: Question, *, journal: Journal, trail: Trail, emit: Emit, now: Clock
+    ) -> Self:
+        """The record of a question, with a number of its own."""
+        request = question.request
+        asked = AskedQuestion(
+            query_id=secrets.token_hex(12),
+            subject=question.subject.name,
+            dataset=request.dataset or "",
+            sql=request.sql[:_LONGEST_SQL],
+            front_end=question.front_end,
+            address=request.address,
+            purpose=request.purpose,
+        )
+        return cls(asked, journal=journal, trail=trail, emit=emit, now=now)
 
     @property
     def query_id(self) -> str:
@@ -221,20 +238,6 @@ def record_outcome(record: QueryRecord) -> Iterator[None]:
         internal.query_id = record.query_id
         raise internal from None
     record.end(None)
-
-
-def identify_query(question: Question) -> AskedQuestion:
-    """The question as the trail names it, with a number of its own."""
-    request = question.request
-    return AskedQuestion(
-        query_id=secrets.token_hex(12),
-        subject=question.subject.name,
-        dataset=request.dataset or "",
-        sql=request.sql[:_LONGEST_SQL],
-        front_end=question.front_end,
-        address=request.address,
-        purpose=request.purpose,
-    )
 
 
 def _hide(error: Exception) -> tuple[InternalError, Crashed]:

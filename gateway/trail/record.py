@@ -17,7 +17,7 @@ from gateway.json_form import Json
 from gateway.state.draft import Draft
 from gateway.state.tables import trail_records
 from gateway.trail.chain import ChainKey, canonical_json
-from gateway.trail.seal import Seal, seal_rows
+from gateway.trail.seal import Seal
 
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
@@ -186,7 +186,7 @@ class Trail:
 
     def append(self, draft: Draft, record: Record) -> None:
         at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        events = seal_rows(draft, self.seal)
+        events = self.seal.seal_rows(draft)
         wrote = {"events": events} if events else {}
         body = canonical_json({"v": 1, "at": at, "kind": record.kind, **record.said(), **wrote})
         after = self._key.link(draft.position, body)
