@@ -10,7 +10,6 @@ from gateway.budget.report import AccountBalance, standings_on_paths
 from gateway.budget.shared_accounts import visible_balances
 from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
-from gateway.datasets.view import Question
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
@@ -31,19 +30,19 @@ class QueryService:
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
         self._require_serving()
-        return answer(self.services, self._question(subject, request), cancelled)
+        question = ask_question(request, subject, self.front_end, self.services.now())
+        return answer(self.services, question, cancelled)
 
     def release(
         self, subject: Subject, request: Request, cancelled: threading.Event
     ) -> DeferredStatement:
         self._require_serving()
-        return release(self.services, self._question(subject, request), cancelled)
+        question = ask_question(request, subject, self.front_end, self.services.now())
+        return release(self.services, question, cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
-        return estimate(self.services, self._question(subject, request))
-
-    def _question(self, subject: Subject, request: Request) -> Question:
-        return ask_question(request, subject, self.front_end, self.services.now())
+        question = ask_question(request, subject, self.front_end, self.services.now())
+        return estimate(self.services, question)
 
     def accounts(self, subject: Subject, dataset: str | None) -> Sequence[AccountBalance]:
         """The accounts on the path of the subject's questions, from the subject's own upwards.

@@ -168,9 +168,7 @@ def _bill(
     receipt: Receipt | None,
 ) -> Bill:
     if receipt is None:
-        return Bill(
-            quote, contents, plan.context.price, notices=reuse_notices(quote, Epsilon.zero())
-        )
+        return Bill(quote, contents, plan.context.price, notices=reuse_notices(quote))
     own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
     amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
     return Bill(
@@ -195,7 +193,7 @@ def _load_contents(cache: ReleaseCache, entries: Iterable[CacheEntry]) -> Mappin
     return found
 
 
-def reuse_notices(quote: Quote, charged: Epsilon) -> tuple[str, ...]:
+def reuse_notices(quote: Quote, charged: Epsilon | None = None) -> tuple[str, ...]:
     """The notices of an answer that came from the cache, wholly or in part, by its oldest entry."""
     if quote.since is None:
         return ()

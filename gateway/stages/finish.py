@@ -31,7 +31,7 @@ from gateway.results.constants import (
     run_with_guards,
     with_literals,
 )
-from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
+from gateway.results.simulation import Simulation, add_simulated_intervals
 from gateway.stages.charge import reuse_notices
 from gateway.stages.query_plan import Quote, Released
 from gateway.stages.repeat_cache import RepeatCache
@@ -62,8 +62,10 @@ def finish_query(
             cut,
             rows,
             answer_intervals(cut, rows, done.noisy),
-            SimulationBudget(done.constants, done.noisy, done.small),
-            SimulationSettings(
+            Simulation(
+                done.constants,
+                done.noisy,
+                done.small,
                 lambda constants: tuple(run_finishing(sql, constants, twin, most)),
                 entropy,
                 cancelled,

@@ -24,6 +24,8 @@ from sqlalchemy import URL
 
 from gateway.admin.instance import open_foundation
 from gateway.app import open_policies, open_query_service
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.errors import Refusal
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.add_noise import NoisyTable, add_choices, add_noise
@@ -183,7 +185,7 @@ def _asked(
         except Refusal as refusal:
             outcome = f"{refusal.code} {refusal.title}: {refusal.detail} ({refusal.hint})"
         else:
-            told = asdict(replace(answer, rows=(), intervals=()))
+            told = asdict(replace(answer, rows=TextRows.of(()), intervals=IntervalRows.of(())))
             outcome = repr((told, list(answer.rows), list(answer.intervals)))
         said.append(Said(outcome, _accounts(here, subjects, one.dataset)))
     return said

@@ -27,7 +27,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Send
 
 from gateway.budget.report import AccountBalance
-from gateway.columnar.texts import BLOCK, TextRows
+from gateway.columnar.texts import BLOCK
 from gateway.errors import Code, GatewayError, SyntaxRefused
 from gateway.frontends.rest import arrow_response as arrow_stream
 from gateway.requests.answer_json import about_json, answer_json, ascii_json, json_chunks
@@ -100,7 +100,7 @@ _QUOTED: Final = re.compile(r'[",\r\n]|^$|^\s|\s$|^\\\.$')
 def csv_chunks(answer: Answer) -> Iterator[bytes]:
     """The header line, then some thousand rows at a time."""
     yield _lines([[column.name for column in answer.columns]])
-    for many, columns in TextRows.of(answer.rows).parts():
+    for many, columns in answer.rows.parts():
         yield _lines(zip(*columns, strict=True) if columns else [()] * many)
 
 
