@@ -31,7 +31,7 @@ from gateway.budget.account import (
 )
 from gateway.budget.balances import balance_of, path_of, spent_before
 from gateway.budget.charge import ChargeRequest, Idempotency, LedgerEntry, Receipt, Withdrawal
-from gateway.budget.entries import ChargeRecord, balance_fact, write_charge
+from gateway.budget.entries import balance_fact, write_charge
 from gateway.budget.parallel_composition import (
     AccountShare,
     account_shares,
@@ -99,10 +99,6 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
         withdrawals = tuple(_fitting(draft, gift, path, now) for gift in gifts)
     for gift, withdrawal in zip(gifts, withdrawals, strict=True):
         _tell_anchor(draft, gift.account, withdrawal.after)
-    booking = ChargeRecord(
-        request.query_id, path[0].ledger.name, request.subject, request.price, now
-    )
-    write_charge(draft, booking, withdrawals, measurements=request.measurements, once=once)
     receipt = Receipt(
         request.query_id,
         request.price,
@@ -110,6 +106,14 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
         withdrawals,
         price_taken=_price_taken(request, cost, withdrawals, path),
         at=now,
+    )
+    write_charge(
+        draft,
+        receipt,
+        subject=request.subject,
+        ledger=path[0].ledger.name,
+        measurements=request.measurements,
+        once=once,
     )
     if once is not None:
         draft.remember(("idempotency", request.subject, once.key), (once.request_digest, receipt))

@@ -26,8 +26,8 @@ from gateway.budget.account import (
     RateLimit,
 )
 from gateway.budget.balances import balance_of, find_account, find_ledger, load_confined
-from gateway.budget.charge import Withdrawal
-from gateway.budget.entries import ChargeRecord, write_charge
+from gateway.budget.charge import Receipt, Withdrawal
+from gateway.budget.entries import write_charge
 from gateway.budget.limits import Act, open_account, open_ledger, set_limits
 from gateway.budget.parallel_composition import close_cells
 from gateway.state.anchor import Fact
@@ -158,8 +158,8 @@ def _charge_one(
     cells = (close_cells(draft, account.name, max(now, balance.at)),) if confined else ()
     after = balance.plus(lost, now)
     withdrawal = Withdrawal(account.name, lost.cost, lost.delta, after, cells)
-    booking = ChargeRecord(query_id, account.ledger.name, "gateway", Epsilon.zero(), now)
-    write_charge(draft, booking, [withdrawal])
+    receipt = Receipt(query_id, Epsilon.zero(), lost.cost, (withdrawal,), at=now)
+    write_charge(draft, receipt, subject="gateway", ledger=account.ledger.name)
     return withdrawal
 
 

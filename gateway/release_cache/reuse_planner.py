@@ -24,7 +24,7 @@ from gateway.pricing.price import AnalyzedQuery
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.release_cache.cache import ReleaseCache
-from gateway.release_cache.decision import OfferedPrice, TopUp, UseCached, Verdict, decide_reuse
+from gateway.release_cache.decision import TopUp, UseCached, Verdict, decide_reuse
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.matching import Match, MeasurementRequest, measurement_request
@@ -303,8 +303,8 @@ class _Planning:
         asides: tuple[ReleaseScope, ...],
         entries: Sequence[CacheEntry],
     ) -> PlannedPart:
-        asked = OfferedPrice(self.share * self.around.cost, self.around.default)
-        found = decide_reuse(wanted, entries, asked)
+        share = self.share * self.around.cost
+        found = decide_reuse(wanted, entries, share, self.around.default)
         slots = [self._way(one) for one in found.slots]
         choices = [self._way(one) for one in found.choices]
         return PlannedPart(

@@ -74,7 +74,7 @@ class SourceAccess:
         """The proofs that the query rests on; before the preparation, those of the last catalog."""
         if self._preparation is None:
             return self.serving.proofs.now()
-        return self.serving.proofs.of(self._preparation.catalog.described).proven
+        return self.serving.proofs.proven_by(self._preparation.catalog.described)
 
     def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
         """Reach the source for these measurements, or refuse; do nothing if nothing of it is needed."""

@@ -14,7 +14,6 @@ from gateway.noise.mechanism import Mechanism, gaussian_for, laplace_for
 from gateway.release_cache.decision import (
     BUY,
     Buy,
-    OfferedPrice,
     ReuseDecision,
     TopUp,
     UseCached,
@@ -63,7 +62,7 @@ def _bought(
 def _decided(
     question: Question, entry: CacheEntry, share: Fraction, default: Epsilon | None = None
 ) -> ReuseDecision:
-    return decide_reuse(question.wanted, [entry], OfferedPrice(share, default))
+    return decide_reuse(question.wanted, [entry], share, default)
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -79,7 +78,7 @@ def test_the_same_at_the_same_price_is_used(measures: tuple[str, ...], *, pairs:
 
 def test_nothing_is_used_where_nothing_is() -> None:
     """Without entries everything is bought."""
-    found = decide_reuse(_BY_REGION.wanted, [], OfferedPrice(Fraction(1, 10), None))
+    found = decide_reuse(_BY_REGION.wanted, [], Fraction(1, 10), None)
     assert (found.slots, found.choices, found.how) == ((BUY,), (), None)
 
 
@@ -178,10 +177,10 @@ def test_a_free_answer_comes_before_one_that_has_to_be_topped_up() -> None:
         _bought(north, Fraction(1, 100), name="a"),
         _bought(_BY_REGION, Fraction(1, 5), name="b"),
     )
-    [found] = decide_reuse(north.wanted, [same, better], OfferedPrice(Fraction(1, 10), None)).slots
+    [found] = decide_reuse(north.wanted, [same, better], Fraction(1, 10), None).slots
     assert isinstance(found, UseCached)
     assert found.match.entry.release == "b"
-    assert decide_reuse(north.wanted, [same], OfferedPrice(Fraction(1, 10), None)).how is None
+    assert decide_reuse(north.wanted, [same], Fraction(1, 10), None).how is None
 
 
 def test_part_of_a_question_is_used_and_the_rest_is_bought() -> None:
@@ -199,13 +198,11 @@ def test_groups_that_were_found_are_used_together_or_not_at_all() -> None:
     both = replace(_BY_REGION, measures=("sum(v.cost)", "count(distinct v.pid)"))
     entry = replace(_bought(both, Fraction(1, 10)), listed=False)
     hidden = replace(both.wanted, listed=False)
-    used = decide_reuse(hidden, [entry], OfferedPrice(Fraction(1, 10), None))
+    used = decide_reuse(hidden, [entry], Fraction(1, 10), None)
     assert used.how is CacheUse.SAME
     first, second = entry.slots
     noisier = replace(second, noises=tuple(laplace_for(Fraction(1, 99), 1) for _ in second.noises))
-    found = decide_reuse(
-        hidden, [replace(entry, slots=(first, noisier))], OfferedPrice(Fraction(1, 10), None)
-    )
+    found = decide_reuse(hidden, [replace(entry, slots=(first, noisier))], Fraction(1, 10), None)
     assert found.slots == (BUY, BUY)
 
 
@@ -225,17 +222,14 @@ def test_the_way_of_an_answer_is_the_farthest_of_its_parts() -> None:
     both = replace(_BY_REGION, keys=(), measures=("count(*)", "count(distinct v.pid)"))
     same = _bought(replace(both, measures=_COUNT), Fraction(1), name="a")
     rolled = _bought(replace(_BY_REGION, measures=both.measures), Fraction(1), name="b")
-    found = decide_reuse(both.wanted, [same, rolled], OfferedPrice(Fraction(1, 10), None))
+    found = decide_reuse(both.wanted, [same, rolled], Fraction(1, 10), None)
     assert found.how is CacheUse.ROLLUP
     assert [one.match.how for one in found.slots if isinstance(one, UseCached)] == [
         CacheUse.SAME,
         CacheUse.ROLLUP,
     ]
     smokers = replace(both, measures=_COUNT, wheres=(SMOKERS,))
-    assert (
-        decide_reuse(smokers.wanted, [same, rolled], OfferedPrice(Fraction(1, 10), None)).how
-        is None
-    )
+    assert decide_reuse(smokers.wanted, [same, rolled], Fraction(1, 10), None).how is None
 
 
 @pytest.mark.parametrize("seed", range(20))
