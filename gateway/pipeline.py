@@ -51,11 +51,11 @@ def answer(services: Services, question: Question, cancelled: threading.Event) -
             grid.step_ms = dataset.policy.results.reply_grid_ms
             require_query(bound)
             if isinstance(bound.bound, PassThrough):
-                return pass_through(bound, bound.bound, record.query_id)
+                return pass_through(bound, bound.bound)
             try:
                 found = finish_query(
                     release_query(services, dataset, bound, record, cancelled),
-                    record.query_id,
+                    question.query_id,
                     entropy=services.entropy,
                     cancelled=cancelled,
                     limit_s=services.limit_s,
@@ -94,7 +94,6 @@ def release_query(
             with attempt:
                 quote = quote_query(
                     query,
-                    query_id=record.query_id,
                     cache=cache,
                     journal=services.journal,
                     proven=source.proven,
@@ -151,7 +150,6 @@ def estimate(services: Services, question: Question) -> Estimate:
         query = price_for_accuracy(analyze_query(bound, dataset), services.journal)
         quote = forecast_query(
             query,
-            query_id=record.query_id,
             cache=services.caches[query.policy.name],
             journal=services.journal,
             proven=dataset.proofs.now(),

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from secrets import token_hex
 from typing import Final, TypeAlias
 
 from gateway.binding.bind import StatementCache
@@ -97,6 +98,7 @@ class Question:
     subject: Subject
     front_end: str
     asked_at: datetime
+    query_id: str = field(default_factory=partial(token_hex, 12))
 
 
 @dataclass(frozen=True)

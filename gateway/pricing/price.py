@@ -129,7 +129,6 @@ def purchased_fraction(shares: Iterable[CostShares]) -> Fraction:
 
 
 def charge_request(
-    query_id: str,
     query: AnalyzedQuery,
     shares: Sequence[CostShares],
     *,
@@ -158,7 +157,7 @@ def charge_request(
                 )
     once = query.question.request.idempotency
     return ChargeRequest(
-        query_id,
+        query.question.query_id,
         query.subject,
         analyst_account(query.subject, query.policy.name),
         price_of(query) * whole,

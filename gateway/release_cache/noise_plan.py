@@ -10,7 +10,7 @@ from itertools import islice
 from gateway.noise.allocation import CostShares, ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.drawn_choices import PricedChoice
-from gateway.pricing.price import AnalyzedQuery, by_release, delta_of_each, purchases
+from gateway.pricing.price import by_release, delta_of_each, purchases
 from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
 from gateway.release_cache.matching import Match
@@ -20,13 +20,10 @@ from gateway.sensitivity.choices import Choice
 
 
 def plan_noise(
-    query: AnalyzedQuery,
-    plan: ReusePlan,
-    context: ReuseContext,
-    touched: tuple[str, ...] | None,
+    plan: ReusePlan, context: ReuseContext, touched: tuple[str, ...] | None
 ) -> tuple[PlannedRelease, ...]:
     """What there is to do, release by release; `touched` are the cells that what is bought is confined to."""
-    whole = plan.bought
+    query, whole = context.query, plan.bought
     cost = context.cost * whole
     bought = purchases(query, plan.shares, cost)
     measurements = []
@@ -101,7 +98,7 @@ class _Making:
         ]
         return CacheEntry(
             release=self._part.name,
-            query_id=context.query_id,
+            query_id=context.query.question.query_id,
             at=context.now,
             epoch=context.epoch,
             ground=wanted.ground,

@@ -16,7 +16,6 @@ from itertools import count
 from typing import Final
 
 from gateway.budget.account import Currency
-from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
 from gateway.noise.allocation import CostShares, slots_of
 from gateway.plan.relations import StagedRows
@@ -35,37 +34,48 @@ from gateway.units import Epsilon
 
 @dataclass(frozen=True)
 class ReuseContext:
-    """What a question is planned in.
+    """What a query is planned in.
 
-    `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
-    where none was asked for, and None where one was. What is bought is bought `now`, in this epoch of the data. Nothing that was bought before `since` is taken, and what was
-    bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken. `members`:
-    only what these were given is taken; None: what anybody was.
+    `cost` is what the whole statement would take at `price`, in the ledger's currency. What is bought is bought `now`, in
+    this epoch of the data. What was bought before `awaited_since` is not waited for. `own`: only what the subject was
+    given before is taken.
     """
 
+    query: AnalyzedQuery
     cache: ReleaseCache
-    dataset: Dataset
-    subject: str
-    currency: Currency
     price: Epsilon
     cost: Fraction
-    default: Epsilon | None
-    fresh: bool
     now: datetime
     epoch: int
-    since: datetime
     awaited_since: datetime
-    query_id: str
-    constants: Constants
     own: bool = False
-    members: frozenset[str] | None = None
+
+    @property
+    def default(self) -> Epsilon | None:
+        """The default price where none was asked for; None where one was."""
+        return self.query.policy.privacy.default_price if self.query.epsilon is None else None
+
+    @property
+    def is_fresh(self) -> bool:
+        """True if nothing is taken from earlier answers."""
+        return self.query.question.request.fresh or not self.query.policy.max_age
+
+    @property
+    def since(self) -> datetime:
+        """Nothing that was bought before is taken."""
+        return self.now - self.query.policy.max_age
+
+    @cached_property
+    def members(self) -> frozenset[str] | None:
+        """The subjects whose answers are taken; None: everybody's."""
+        return self.query.policy.given_to(self.query.subject)
 
     def may_take(self, entry: CacheEntry) -> bool:
         """True if the subject has the entry already, or if it costs no more than the query offers."""
         if not self.own and entry.cost <= self.cost:
             return True
         slots, choices = range(len(entry.slots)), range(len(entry.choices))
-        return self.cache.knows(frozenset({self.subject}), entry.release, slots, choices)
+        return self.cache.knows(frozenset({self.query.subject}), entry.release, slots, choices)
 
 
 @dataclass(frozen=True)
@@ -174,9 +184,9 @@ class ReusePlan:
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
 
 
-def plan_reuse(query: AnalyzedQuery, around: ReuseContext) -> ReusePlan:
+def plan_reuse(around: ReuseContext) -> ReusePlan:
     """The plan: which parts of the statement are measured; all of them, if nothing may be reused."""
-    return _Planning(around, Fraction(1, max(slots_of(query.analyses), 1))).all(query)
+    return _Planning(around, Fraction(1, max(slots_of(around.query.analyses), 1))).all()
 
 
 @dataclass(frozen=True)
@@ -217,14 +227,15 @@ class _Planning:
     oldest: datetime | None = None
     parts: list[PlannedPart] = field(default_factory=list)
 
-    def all(self, query: AnalyzedQuery) -> ReusePlan:
-        constants = self.around.constants
+    def all(self) -> ReusePlan:
+        query = self.around.query
+        constants = Constants(query.cut, query.question.query_id)
         for place, release in enumerate(query.releases):
             content = constants.before(place)
             first = len(self.parts)
             for number, analysis in enumerate(release.parts, 1):
                 scope = self._scope(analysis, content, query.known)
-                name = f"{self.around.query_id}.r{place + 1}.{number}"
+                name = f"{query.question.query_id}.r{place + 1}.{number}"
                 part = self._part(name, scope.wanted, scope.asides)
                 self.parts.append(replace(part, compared=scope.compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
@@ -240,7 +251,7 @@ class _Planning:
         if content or known:
             return self._read_scope(analysis, content, known)
         found = _SCOPES.get(
-            (id(analysis), self.around.currency),
+            (id(analysis), self.around.query.currency),
             lambda: (analysis, self._read_scope(analysis, content, known)),
         )
         return found[1]
@@ -265,8 +276,8 @@ class _Planning:
         wanted = measurement_request(
             analysis,
             ground,
-            currency=self.around.currency,
-            declarations=declarations(analysis.plan, self.around.dataset),
+            currency=self.around.query.currency,
+            declarations=declarations(analysis.plan, self.around.query.policy.dataset),
             constants=content,
         )
         return _Scope(wanted, asides, compared)
@@ -276,7 +287,7 @@ class _Planning:
     ) -> PlannedPart:
         around = self.around
         entries: Sequence[CacheEntry] = ()
-        if not around.fresh:
+        if not around.is_fresh:
             entries = around.cache.helpful(
                 wanted.ground,
                 since=around.since,

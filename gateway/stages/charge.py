@@ -100,7 +100,6 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     receipt = None
     if quote.charges:
         request = charge_request(
-            asked.query_id,
             query,
             plan.parts.shares,
             owed=plan.debts.owed,

@@ -108,13 +108,13 @@ def require_query(query: BoundQuery) -> None:
     )
 
 
-def pass_through(query: BoundQuery, passing: PassThrough, query_id: str) -> Answer:
+def pass_through(query: BoundQuery, passing: PassThrough) -> Answer:
     """A statement that touches no table of the source runs on the twin as it is."""
     with query.session() as twin:
         rows = twin.run(passing.statement.text, query.question.request.parameters)
     columns = answer_columns(passing, {})
     return Answer(
-        query_id=query_id,
+        query_id=query.question.query_id,
         columns=columns,
         rows=rows,
         intervals=IntervalRows((None,) * len(columns), len(rows)),

@@ -38,7 +38,6 @@ from gateway.release_cache.cost_sharing import (
     mark_copies,
     reveals_new_values,
 )
-from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.noise_plan import plan_noise
 from gateway.release_cache.reuse_planner import ReuseContext, plan_reuse
 from gateway.stages.query_plan import Basis, QueryPlan, Quote
@@ -60,7 +59,6 @@ class Moved(Exception):
 def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     query: AnalyzedQuery,
     *,
-    query_id: str,
     cache: ReleaseCache,
     journal: Journal,
     proven: Mapping[str, TableProof],
@@ -75,18 +73,17 @@ def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     known = repeats.find_quote(query, basis, now)
     if known is not None:
         return known
-    plan = plan_query(query, query_id, cache, journal, basis, now, limit_s)
+    plan = plan_query(query, cache, journal, basis, now, limit_s)
     if plan.parts.awaited:
         raise Awaited
-    quote = audit_plan(query, plan, cache, journal)
+    quote = audit_plan(plan, journal)
     repeats.keep_quote(query, quote, cache)
     return quote
 
 
-def forecast_query(  # noqa: PLR0913 - a query, and what its quote depends on
+def forecast_query(
     query: AnalyzedQuery,
     *,
-    query_id: str,
     cache: ReleaseCache,
     journal: Journal,
     proven: Mapping[str, TableProof],
@@ -97,13 +94,12 @@ def forecast_query(  # noqa: PLR0913 - a query, and what its quote depends on
     if not query.measures:
         return quote_nothing(query)
     basis = Basis(cache.refresh(), accounts_on_path(journal, query), proven)
-    plan = plan_query(query, query_id, cache, journal, basis, now, limit_s)
-    return audit_plan(query, plan, cache, journal)
+    plan = plan_query(query, cache, journal, basis, now, limit_s)
+    return audit_plan(plan, journal)
 
 
-def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends on
+def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
     query: AnalyzedQuery,
-    query_id: str,
     cache: ReleaseCache,
     journal: Journal,
     basis: Basis,
@@ -111,58 +107,49 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
     limit_s: float,
 ) -> QueryPlan:
     """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
-    policy, subject, accounts = query.policy, query.subject, basis.accounts
-    price = price_of(query)
+    subject, accounts, price = query.subject, basis.accounts, price_of(query)
     _require_budget(journal, accounts, price)
     offer = cost_on_path(price, query.currency, [one.limits for one in accounts])
     context = ReuseContext(
-        cache=cache,
-        dataset=policy.dataset,
-        subject=subject,
-        currency=query.currency,
-        price=price,
+        query,
+        cache,
+        price,
         cost=offer,
-        default=policy.privacy.default_price if query.epsilon is None else None,
-        fresh=query.question.request.fresh or not policy.max_age,
         now=now,
         epoch=basis.seen.epoch,
-        since=now - policy.max_age,
         awaited_since=now - timedelta(seconds=2 * limit_s),
-        query_id=query_id,
-        constants=Constants(query.cut, query_id),
-        members=policy.given_to(subject),
     )
     own, *above = [one.name for one in accounts]
     owing = frozenset([own, *above[:-1]])
-    parts = plan_reuse(query, context)
+    parts = plan_reuse(context)
     debts = debts_of(parts, cache, subject, owing)
     if offer * parts.bought + debts.of(own) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
-        context = replace(context, own=True, constants=Constants(query.cut, query_id))
-        own_parts = plan_reuse(query, context)
+        context = replace(context, own=True)
+        own_parts = plan_reuse(context)
         oldest = min(filter(None, (parts.oldest, own_parts.oldest)), default=None)
         parts = replace(own_parts, oldest=oldest)
         debts = debts_of(parts, cache, subject, owing)
     return QueryPlan(basis, parts, context, debts)
 
 
-def audit_plan(
-    query: AnalyzedQuery, plan: QueryPlan, cache: ReleaseCache, journal: Journal
-) -> Quote:
+def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
     """Choose the noise and audit what is new, or refuse."""
-    policy, subject, parts = query.policy, query.subject, plan.parts
+    context, parts = plan.context, plan.parts
+    query, cache = context.query, context.cache
+    policy, subject = query.policy, query.subject
     if parts.bought or plan.debts.owed:
         # before the audit and the ledger refuse: what PostgreSQL cannot compute is an error of the statement
         rehearse_query(query)
     if parts.bought or plan.debts.owed or plan.debts.told:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
-    require_worth(policy, plan.context.price, parts.topped_up)
+    require_worth(policy, context.price, parts.topped_up)
     scopes = tuple(one.ground for one in parts.parts if one.shares.cost)
     cells = confining_cells(scopes, policy.dataset, plan.basis.proven) if scopes else None
-    releases = plan_noise(query, parts, plan.context, cells)
-    if plan.context.members is not None and not plan.context.fresh:
-        releases = mark_copies(releases, cache, plan.context.members, plan.context.since)
+    releases = plan_noise(parts, context, cells)
+    if context.members is not None and not context.is_fresh:
+        releases = mark_copies(releases, cache, context.members, context.since)
     members = policy.auditing.trusted_with(subject)
     measurements = (one for each in releases for one in each.measurements)
     with cache.still:

@@ -81,10 +81,10 @@ class QueryRecord:
     def of(
         cls, question: Question, *, journal: Journal, trail: Trail, emit: Emit, now: Clock
     ) -> Self:
-        """The record of a question, with a number of its own."""
+        """The record of a question."""
         request = question.request
         asked = AskedQuestion(
-            query_id=secrets.token_hex(12),
+            query_id=question.query_id,
             subject=question.subject.name,
             dataset=request.dataset or "",
             sql=request.sql[:_LONGEST_SQL],
@@ -93,10 +93,6 @@ class QueryRecord:
             purpose=request.purpose,
         )
         return cls(asked, journal=journal, trail=trail, emit=emit, now=now)
-
-    @property
-    def query_id(self) -> str:
-        return self.asked.query_id
 
     def set_dataset(self, policy: Policy) -> None:
         self.asked = replace(self.asked, dataset=policy.name)
@@ -229,13 +225,13 @@ def record_outcome(record: QueryRecord) -> Iterator[None]:
         yield
     except Refusal as refusal:
         record.end(refusal)
-        refusal.query_id = record.query_id
+        refusal.query_id = record.asked.query_id
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence of every query
         internal, crash = _hide(error)
         record.emit(crash)
         record.end(internal)
-        internal.query_id = record.query_id
+        internal.query_id = record.asked.query_id
         raise internal from None
     record.end(None)
 

@@ -73,7 +73,7 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     services, request = line.asking.services, Request(sql, epsilon=price)
     query = analyzed(services, line.alice, request, NOON)
     cost = cost_on_path(price, query.currency, limits_on_path(services.journal, query))
-    wanted = charge_request("q", query, whole_shares(query))
+    wanted = charge_request(query, whole_shares(query))
     assert sum(one.share for one in wanted.measurements) == 1
     parts = [part for release in noise_for_price(query, cost) for part in release.parts]
     assert cost * (1 - WITHIN) <= cost_of(parts) <= cost

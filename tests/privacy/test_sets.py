@@ -37,7 +37,7 @@ def line(
 def _charged(line: Line, sql: str) -> ChargeRequest:
     services, request = line.asking.services, Request(sql)
     query = analyzed(services, line.alice, request, NOON)
-    return charge_request("q", query, whole_shares(query))
+    return charge_request(query, whole_shares(query))
 
 
 def _names(charge: ChargeRequest) -> list[str]:
