@@ -8,7 +8,7 @@ from fix_permissions import ALICE, EVERYTHING, NOTHING, permit, policy_of, quest
 from laws import for_each
 
 from gateway.binding.bound import Cut, PassThrough
-from gateway.datasets.view import Views, bind_question
+from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted
 from gateway.plan.rewrite import Use
 from gateway.policy.applicable import RequestContext, applicable_rules
@@ -38,7 +38,7 @@ def _decision(case: Case, policy: Policy) -> Decision:
 def test_statement_is_refused_when_no_rule_permits_anything(case: Case) -> None:
     """Under an empty policy every statement gets one and the same refusal, before anything is read."""
     with pytest.raises(NotPermitted) as caught:
-        bind_question(question(case.sql), Views(NOTHING), _no_twin)
+        Views(NOTHING).bind(question(case.sql), _no_twin)
     refusal = caught.value
     assert (refusal.code, refusal.detail) == (Code.DATASET_NOT_PERMITTED, "`clinic`")
 
@@ -47,7 +47,7 @@ def test_statements_are_permitted_when_every_use_is(twin: Twin) -> None:
     """The law above has teeth: the same statements go through where a rule grants all of it."""
     views = Views(EVERYTHING)
     for case in ACCEPTED:
-        found = bind_question(question(case.sql), views, twin.borrowed)
+        found = views.bind(question(case.sql), twin.borrowed)
         assert found.decision.because == ("everything",), case.name
 
 

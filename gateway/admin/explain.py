@@ -19,7 +19,7 @@ from gateway.admin.cost_estimate import (
     forecast_lines,
 )
 from gateway.binding.bound import Cut, explain_bound
-from gateway.datasets.view import Borrow, BoundQuery, Question, Views, bind_question, rules_for
+from gateway.datasets.view import Borrow, BoundQuery, Question, Views, rules_for
 from gateway.errors import Code, GatewayError, OperatorError, Refusal
 from gateway.overlap.auditor import History, NewQuery, audit
 from gateway.overlap.description import region_lines, unread_lines
@@ -79,7 +79,7 @@ def explain(
             permits=tuple(rule.id for rule in rules.permits),
             forbids=tuple(rule.id for rule in rules.forbids),
         )
-        bound = bind_question(question, Views(policy), borrow)
+        bound = Views(policy).bind(question, borrow)
         found = replace(found, bound=bound)
         price = forecast_cost(bound, policy, loaded)
     except Refusal as refusal:

@@ -54,36 +54,8 @@ class View:
     shown: VisibleTables
     statements: StatementCache
     permitted: LruCache[PermittedKey, tuple[Bound, Cut]] = field(
-        default_factory=lambda: LruCache(_MOST_PERMITTED, lambda _, __: 1),
-        compare=False,
+        default_factory=partial(LruCache, _MOST_PERMITTED), compare=False
     )
-
-
-class Views:
-    """The views of one policy, made when first needed."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-        self._known: LruCache[tuple[frozenset[str], frozenset[str]], View] = LruCache(_MOST)
-
-    def of(self, rules: ApplicableRules) -> View:
-        """What these rules show; a refusal for whom none permits anything."""
-        require_permits(rules)
-        key = (
-            frozenset(rule.id for rule in rules.permits),
-            frozenset(rule.id for rule in rules.forbids),
-        )
-
-        def make() -> View:
-            dataset = visible_by(rules)
-            return View(dataset, visible_tables(dataset), StatementCache(dataset))
-
-        return self._known.get(key, make)
-
-    @property
-    def shown(self) -> frozenset[VisibleTables]:
-        """All sets of tables that some view shows now."""
-        return frozenset(view.shown for view in self._known.values())
 
 
 Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[TwinSession]]
@@ -114,35 +86,63 @@ class BoundQuery:
     session: Session
 
 
-def bind_question(question: Question, views: Views, borrow: Borrow) -> BoundQuery:
-    """The question as it will be answered, or the refusal."""
-    rules = rules_for(question, views.policy)
-    view, request = views.of(rules), question.request
-    session = partial(borrow, question.subject.name, view.shown)
+class Views:
+    """The views of one policy, made when first needed."""
 
-    with ExitStack() as borrowed:
-        twin: list[TwinSession] = []
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._known: LruCache[tuple[frozenset[str], frozenset[str]], View] = LruCache(_MOST)
 
-        def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
-            if not twin:  # what was bound before needs no session
-                twin.append(borrowed.enter_context(session()))
-            return twin[0].describe(sql, types)
+    def of(self, rules: ApplicableRules) -> View:
+        """What these rules show; a refusal for whom none permits anything."""
+        require_permits(rules)
+        key = (
+            frozenset(rule.id for rule in rules.permits),
+            frozenset(rule.id for rule in rules.forbids),
+        )
 
-        parameters: tuple[Given, ...] = ()
-        if request.parameters:
-            sql = strip_database_name(request.sql, view.dataset)
-            asked = postgresql_sql(classify(sql).query or sql)
-            wanted = said(asked, request.types).parameters
-            parameters = parameter_literals(request.parameters, [one.type_name for one in wanted])
-        bound = view.statements.bind(request.sql, parameters, lambda sql: said(sql).columns)
-    if isinstance(bound, PassThrough):
-        return BoundQuery(question, bound, decide(rules), session)
-    cut, decision = bound, decide(rules, bound.tables, bound.uses)
-    rows = tuple(sorted(decision.rows.items()))
-    _, permitted = view.permitted.get(
-        (id(cut), rows), lambda: (cut, _permitted(cut, decision, views.policy))
-    )
-    return BoundQuery(question, permitted, decision, session)
+        def make() -> View:
+            dataset = visible_by(rules)
+            return View(dataset, visible_tables(dataset), StatementCache(dataset))
+
+        return self._known.get(key, make)
+
+    def bind(self, question: Question, borrow: Borrow) -> BoundQuery:
+        """The question as it will be answered, or the refusal."""
+        rules = rules_for(question, self.policy)
+        view, request = self.of(rules), question.request
+        session = partial(borrow, question.subject.name, view.shown)
+
+        with ExitStack() as borrowed:
+            twin: list[TwinSession] = []
+
+            def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
+                if not twin:  # what was bound before needs no session
+                    twin.append(borrowed.enter_context(session()))
+                return twin[0].describe(sql, types)
+
+            parameters: tuple[Given, ...] = ()
+            if request.parameters:
+                sql = strip_database_name(request.sql, view.dataset)
+                asked = postgresql_sql(classify(sql).query or sql)
+                wanted = said(asked, request.types).parameters
+                parameters = parameter_literals(
+                    request.parameters, [one.type_name for one in wanted]
+                )
+            bound = view.statements.bind(request.sql, parameters, lambda sql: said(sql).columns)
+        if isinstance(bound, PassThrough):
+            return BoundQuery(question, bound, decide(rules), session)
+        cut, decision = bound, decide(rules, bound.tables, bound.uses)
+        rows = tuple(sorted(decision.rows.items()))
+        _, permitted = view.permitted.get(
+            (id(cut), rows), lambda: (cut, _permitted(cut, decision, self.policy))
+        )
+        return BoundQuery(question, permitted, decision, session)
+
+    @property
+    def shown(self) -> frozenset[VisibleTables]:
+        """All sets of tables that some view shows now."""
+        return frozenset(view.shown for view in self._known.values())
 
 
 def rules_for(question: Question, policy: Policy) -> ApplicableRules:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from gateway.binding.bound import Cut
 from gateway.bounding.time_zone import depends_on_zone
 from gateway.datasets.dataset import ServedDataset
-from gateway.datasets.view import Borrow, BoundQuery, Question, bind_question
+from gateway.datasets.view import Borrow, BoundQuery, Question
 from gateway.errors import Code, UnsupportedSql
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
@@ -33,7 +33,7 @@ def bind_query(
 ) -> BoundQuery:
     """Bind the statement against what the subject may see, and decide by the rules of the policy."""
     record.set_dataset(dataset.policy)
-    query = bind_question(question, dataset.views, borrow)
+    query = dataset.views.bind(question, borrow)
     record.set_decision(query.decision)
     return query
 

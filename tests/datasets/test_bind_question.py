@@ -9,7 +9,7 @@ from laws import for_each
 
 from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
-from gateway.datasets.view import BoundQuery, Views, bind_question
+from gateway.datasets.view import BoundQuery, Views
 from gateway.errors import Code, NotPermitted, Reason, Refusal
 from gateway.plan.node import walk_nodes
 from gateway.plan.print import explain_plan
@@ -28,7 +28,7 @@ NORTH = policy_of(
 
 
 def _asked(sql: str, policy: Policy, twin: Twin, subject: Subject = ALICE) -> BoundQuery:
-    return bind_question(question(sql, subject), Views(policy), twin.borrowed)
+    return Views(policy).bind(question(sql, subject), twin.borrowed)
 
 
 def _plan(found: BoundQuery) -> str:
@@ -131,12 +131,12 @@ def test_statement_is_bound_once_when_it_comes_again(twin: Twin) -> None:
     """The second time neither the text is read nor the twin asked."""
     views = Views(EVERYTHING)
     asked = question("SELECT COUNT(*) FROM patients")
-    first = bind_question(asked, views, twin.borrowed)
+    first = views.bind(asked, twin.borrowed)
 
     def none_left(subject: str, shown: object) -> object:
         pytest.fail(f"a session for {subject} was borrowed for {shown}")
 
-    again = bind_question(asked, views, none_left)  # type: ignore[arg-type]
+    again = views.bind(asked, none_left)  # type: ignore[arg-type]
     assert again.bound is first.bound
 
 
@@ -159,9 +159,9 @@ def test_purpose_is_that_of_the_subject_when_there_is_one(purpose: str | None, t
     """A subject with one purpose need not name it; one that is not held is refused."""
     asked = question("SELECT COUNT(*) FROM patients")
     asked = replace(asked, request=replace(asked.request, purpose=purpose))
-    found = bind_question(asked, Views(EVERYTHING), twin.borrowed)
+    found = Views(EVERYTHING).bind(asked, twin.borrowed)
     assert found.decision.purpose == "care-quality"
     other = replace(asked, request=replace(asked.request, purpose="marketing"))
     with pytest.raises(NotPermitted) as caught:
-        bind_question(other, Views(EVERYTHING), twin.borrowed)
+        Views(EVERYTHING).bind(other, twin.borrowed)
     assert caught.value.code is Code.PURPOSE_NOT_PERMITTED
