@@ -37,7 +37,6 @@ from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.query_plan import Released
 from gateway.stages.quote import forecast_query, quote_query
 from gateway.stages.record import EstimateRecord, QueryRecord, record_outcome
-from gateway.stages.reply_grid import on_grid
 from gateway.stages.services import Services
 from gateway.units import Delta, Epsilon
 
@@ -45,7 +44,7 @@ from gateway.units import Delta, Epsilon
 def answer(services: Services, question: Question, cancelled: threading.Event) -> Answer:
     """The answer to a question, or the refusal; both are recorded before they leave."""
     with _record(services, question) as record:
-        with on_grid(services.pace, services.longest_grid(), cancelled) as grid:
+        with services.pace.on_grid(services.longest_grid(), cancelled) as grid:
             dataset = services.find_dataset(question)
             bound = bind_query(question, dataset, services.twin.borrowed, record)
             grid.step_ms = dataset.policy.results.reply_grid_ms
@@ -68,7 +67,7 @@ def answer(services: Services, question: Question, cancelled: threading.Event) -
                     services.kept,
                     limit_s=services.limit_s + (grid.step_ms or 0) / 1_000,
                     now=services.now,
-                    pace=services.pace,
+                    wait=services.pace.wait,
                     cancelled=cancelled,
                 )
         if question.request.idempotency is not None and found.charged:
@@ -89,7 +88,7 @@ def release_query(
     cache, repeats = services.caches[query.policy.name], services.repeats.of(dataset)
     now, limit_s = query.question.asked_at, services.limit_s
     with SourceAccess(dataset, query.subject, query.cut, now, limit_s, cancelled) as source:
-        attempts = Attempts(cache, source, services.pace, cancelled)
+        attempts = Attempts(cache, source, services.pace.wait, cancelled)
         for attempt in attempts:
             with attempt:
                 quote = quote_query(
@@ -123,7 +122,7 @@ def release(
     """The same up to the finishing, which a connection to the twin runs itself."""
     with (
         _record(services, question) as record,
-        on_grid(services.pace, services.longest_grid(), cancelled) as grid,
+        services.pace.on_grid(services.longest_grid(), cancelled) as grid,
     ):
         dataset = services.find_dataset(question)
         bound = bind_query(question, dataset, services.twin.borrowed, record)
@@ -140,7 +139,7 @@ def estimate(services: Services, question: Question) -> Estimate:
     """
     with (
         _record(services, question, EstimateRecord) as record,
-        on_grid(services.pace, services.longest_grid(), threading.Event()) as grid,
+        services.pace.on_grid(services.longest_grid(), threading.Event()) as grid,
     ):
         dataset = services.find_dataset(question)
         bound = bind_query(question, dataset, services.twin.borrowed, record)

@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.conditions.condition import Facts, Truth
+from gateway.policy.conditions.condition import Facts
 from gateway.policy.policy import Budget, Effect, Policy, Rule, smallest_budget
 from gateway.policy.row_rules import BoundRows, bind_rows
 from gateway.policy.subjects import Subject
@@ -73,11 +73,10 @@ def applicable_rules(
     forbids = []
     bound: dict[str, Mapping[str, BoundRows]] = {}
     for rule in policy.rules:
-        outcome = rule.when.outcome(facts)
         if rule.effect is Effect.FORBID:
-            if outcome is not Truth.FALSE:
+            if not rule.when.is_false(facts):
                 forbids.append(rule)
-        elif outcome is Truth.TRUE and (rows := bound_rows(rule, subject)) is not None:
+        elif rule.when.is_true(facts) and (rows := bound_rows(rule, subject)) is not None:
             permits.append(rule)
             bound[rule.id] = rows
     purpose = circumstances.purpose
@@ -130,7 +129,7 @@ def account_budget(policy: Policy, subject: Subject) -> Budget | None:
 
 def _can_apply(rule: Rule, policy: Policy, subject: Subject) -> bool:
     return any(
-        rule.when.outcome(facts_of(policy, subject, each)) is Truth.TRUE
+        rule.when.is_true(facts_of(policy, subject, each))
         for each in _all_circumstances(rule, subject)
     )
 

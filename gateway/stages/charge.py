@@ -30,7 +30,7 @@ from gateway.requests.request import Answer
 from gateway.stages.query_plan import Bill, QueryPlan, Quote
 from gateway.stages.quote import Moved
 from gateway.stages.record import QueryRecord
-from gateway.stages.reply_grid import Pace
+from gateway.stages.reply_grid import Wait
 from gateway.stages.suspension import require_active
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -210,7 +210,7 @@ def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waite
     *,
     limit_s: float,
     now: Callable[[], datetime],
-    pace: Pace,
+    wait: Wait,
     cancelled: threading.Event,
 ) -> Answer:
     """The answer to the charge of this receipt, for nothing; refused if it is not kept any more."""
@@ -226,5 +226,5 @@ def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waite
                 "the answer for this key is no longer stored",
                 "send the query with a new key; it is charged again",
             )
-        if pace.wait(cancelled, _LOOK_S):
+        if wait(cancelled, _LOOK_S):
             raise SourceStopped(Code.SOURCE_CANCELLED)
