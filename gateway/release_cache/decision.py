@@ -67,14 +67,6 @@ class ReuseDecision:
     slots: tuple[Verdict, ...]
     choices: tuple[Verdict, ...]
 
-    @property
-    def how(self) -> CacheUse | None:
-        """How the answer came from earlier ones, where none of it is measured anew: by the farthest way of all."""
-        hows = [one.match.how for one in (*self.slots, *self.choices) if isinstance(one, UseCached)]
-        if not hows or len(hows) < len(self.slots) + len(self.choices):
-            return None
-        return next(one for one in (CacheUse.ROLLUP, CacheUse.FILTER, CacheUse.SAME) if one in hows)
-
 
 def decide_reuse(
     wanted: MeasurementRequest,

@@ -23,7 +23,7 @@ from enum import Enum
 from typing import Final, Self
 
 from gateway.budget.account import ratio_text
-from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal, measurement_json
+from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal
 from gateway.datasets.view import Question
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
 from gateway.events import Crashed, Emit, QuestionEnded, SubjectSuspended
@@ -129,7 +129,7 @@ class QueryRecord:
                 replace(self.asked, copied=tuple(copied)),
                 price=request.price.ratio,
                 price_taken=receipt.price_taken.ratio,
-                measurements=tuple(measurement_json(one) for one in request.measurements),
+                measurements=tuple(one.json() for one in request.measurements),
                 taken=withdrawal_lines(receipt.withdrawals),
             ),
         )
@@ -183,9 +183,7 @@ class QueryRecord:
             code=None if refusal is None else refusal.code,
             because=() if refusal is None else (refusal.title, refusal.detail),
             price=None if unpaid is None else unpaid.price.ratio,
-            measurements=()
-            if unpaid is None
-            else tuple(map(measurement_json, unpaid.measurements)),
+            measurements=() if unpaid is None else tuple(one.json() for one in unpaid.measurements),
             duration_us=(time.monotonic_ns() - self._began) // 1_000,
             counted=counted,
         )
