@@ -34,7 +34,7 @@ from gateway.stages.finish import (
     require_query,
 )
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
-from gateway.stages.query_plan import Released
+from gateway.stages.purchase import Released
 from gateway.stages.quote import forecast_query, quote_query
 from gateway.stages.record import EstimateRecord, QueryRecord, record_outcome
 from gateway.stages.services import Services

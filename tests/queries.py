@@ -13,7 +13,7 @@ from gateway.stages.analyze import analyze_query
 from gateway.stages.bind import ask_question, bind_query
 from gateway.stages.execute import execute_query
 from gateway.stages.prepare import SourceAccess
-from gateway.stages.query_plan import Bill, Quote, Released
+from gateway.stages.purchase import Bill, Quote, Released
 from gateway.stages.record import QueryRecord
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services

@@ -14,17 +14,15 @@ from gateway.pricing.price import by_release, delta_of_each, purchases
 from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
 from gateway.release_cache.matching import Match
-from gateway.release_cache.reuse_planner import PlannedPart, ReuseContext, ReusePlan
+from gateway.release_cache.query_plan import PlannedPart, QueryPlan, ReuseContext
 from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.choices import Choice
 
 
-def plan_noise(
-    plan: ReusePlan, context: ReuseContext, touched: tuple[str, ...] | None
-) -> tuple[PlannedRelease, ...]:
+def plan_noise(plan: QueryPlan, touched: tuple[str, ...] | None) -> tuple[PlannedRelease, ...]:
     """What there is to do, release by release; `touched` are the cells that what is bought is confined to."""
-    query, whole = context.query, plan.bought
-    cost = context.cost * whole
+    context, whole, cost = plan.context, plan.bought, plan.cost
+    query = context.query
     bought = purchases(query, plan.shares, cost)
     measurements = []
     for part, purchase in zip(plan.parts, bought, strict=True):
@@ -100,7 +98,7 @@ class _Making:
             release=self._part.name,
             query_id=context.query.question.query_id,
             at=context.now,
-            epoch=context.epoch,
+            epoch=context.basis.seen.epoch,
             ground=wanted.ground,
             bounding=wanted.bounding,
             additive=wanted.additive,

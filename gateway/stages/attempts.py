@@ -18,7 +18,7 @@ from typing import Final
 from gateway.errors import BackendUnavailable, Code, SourceStopped
 from gateway.release_cache.cache import ReleaseCache
 from gateway.stages.prepare import SourceAccess
-from gateway.stages.query_plan import Bill
+from gateway.stages.purchase import Bill
 from gateway.stages.quote import Awaited, Moved
 from gateway.stages.reply_grid import Wait
 

@@ -25,9 +25,10 @@ from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import copies_of, draws_of_others
 from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import append
+from gateway.release_cache.query_plan import QueryPlan
 from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer
-from gateway.stages.query_plan import Bill, QueryPlan, Quote
+from gateway.stages.purchase import Bill, Quote
 from gateway.stages.quote import Moved
 from gateway.stages.record import QueryRecord
 from gateway.stages.reply_grid import Wait
@@ -81,7 +82,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
         return append(
             draft,
             dataset,
-            plan.basis.seen.ordinal,
+            plan.context.basis.seen.ordinal,
             quote.events,
             now,
             subject=asked.subject,
@@ -101,7 +102,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     if quote.charges:
         request = charge_request(
             query,
-            plan.parts.shares,
+            plan.shares,
             owed=plan.debts.owed,
             touched=quote.touched,
             held=draws_of_others(quote.releases, cache),
@@ -113,7 +114,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     elif quote.events:
         journal.commit(note_cached)
         record.set_cached()
-    record.is_cached = not plan.parts.bought
+    record.is_cached = not plan.bought
     return _bill(query, quote, contents, plan, receipt)
 
 
@@ -168,7 +169,7 @@ def _bill(
 ) -> Bill:
     if receipt is None:
         return Bill(quote, contents, plan.context.price, notices=reuse_notices(quote))
-    own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
+    own = [one for one in receipt.withdrawals if one.account == plan.context.path[0]]
     amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
     return Bill(
         quote,

@@ -25,7 +25,7 @@ from gateway.results.constants import (
 from gateway.results.rollup import NoisyRelease, roll_up
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.prepare import SourceAccess
-from gateway.stages.query_plan import Bill, Released
+from gateway.stages.purchase import Bill, Released
 from gateway.stages.quote import audit_release
 from gateway.stages.record import QueryRecord
 from gateway.stages.repeat_cache import RepeatCache

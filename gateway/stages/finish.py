@@ -33,7 +33,7 @@ from gateway.results.constants import (
 )
 from gateway.results.simulation import Simulation, add_simulated_intervals
 from gateway.stages.charge import reuse_notices
-from gateway.stages.query_plan import Quote, Released
+from gateway.stages.purchase import Quote, Released
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.twin.errors import TwinRefused
 from gateway.units import Delta, Epsilon

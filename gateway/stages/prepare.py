@@ -35,7 +35,7 @@ from gateway.plan.relations import Scan, StagedRows
 from gateway.pricing.price import AnalyzedQuery
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
-from gateway.stages.query_plan import Quote
+from gateway.stages.purchase import Quote
 from gateway.stages.quote import Moved, rehearse_query
 
 
@@ -172,7 +172,7 @@ def prepare_query(quote: Quote, source: SourceAccess) -> None:
     if quote.plan is None:
         return
     source.prepare(quote.purchases)
-    if source.proven != quote.plan.basis.proven:
+    if source.proven != quote.plan.context.basis.proven:
         raise Moved
 
 

@@ -39,8 +39,9 @@ from gateway.release_cache.cost_sharing import (
     reveals_new_values,
 )
 from gateway.release_cache.noise_plan import plan_noise
-from gateway.release_cache.reuse_planner import ReuseContext, plan_reuse
-from gateway.stages.query_plan import Basis, QueryPlan, Quote
+from gateway.release_cache.query_plan import Basis, QueryPlan, ReuseContext
+from gateway.release_cache.reuse_planner import plan_reuse
+from gateway.stages.purchase import Quote
 from gateway.stages.rehearse import rehearse
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.suspension import require_active
@@ -74,7 +75,7 @@ def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     if known is not None:
         return known
     plan = plan_query(query, cache, journal, basis, now, limit_s)
-    if plan.parts.awaited:
+    if plan.awaited:
         raise Awaited
     quote = audit_plan(plan, journal)
     repeats.keep_quote(query, quote, cache)
@@ -107,47 +108,38 @@ def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
     limit_s: float,
 ) -> QueryPlan:
     """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
-    subject, accounts, price = query.subject, basis.accounts, price_of(query)
+    accounts, price = basis.accounts, price_of(query)
     _require_budget(journal, accounts, price)
     offer = cost_on_path(price, query.currency, [one.limits for one in accounts])
-    context = ReuseContext(
-        query,
-        cache,
-        price,
-        cost=offer,
-        now=now,
-        epoch=basis.seen.epoch,
-        awaited_since=now - timedelta(seconds=2 * limit_s),
-    )
-    own, *above = [one.name for one in accounts]
-    owing = frozenset([own, *above[:-1]])
-    parts = plan_reuse(context)
-    debts = debts_of(parts, cache, subject, owing)
-    if offer * parts.bought + debts.of(own) > offer:
+    awaited_since = now - timedelta(seconds=2 * limit_s)
+    context = ReuseContext(query, cache, basis, price, offer, now, awaited_since)
+    plan = _with_debts(plan_reuse(context))
+    if plan.cost + plan.debts.of(context.path[0]) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
-        context = replace(context, own=True)
-        own_parts = plan_reuse(context)
-        oldest = min(filter(None, (parts.oldest, own_parts.oldest)), default=None)
-        parts = replace(own_parts, oldest=oldest)
-        debts = debts_of(parts, cache, subject, owing)
-    return QueryPlan(basis, parts, context, debts)
+        own = plan_reuse(replace(context, own=True))
+        oldest = min(filter(None, (plan.oldest, own.oldest)), default=None)
+        plan = _with_debts(replace(own, oldest=oldest))
+    return plan
+
+
+def _with_debts(plan: QueryPlan) -> QueryPlan:
+    return replace(plan, debts=debts_of(plan))
 
 
 def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
     """Choose the noise and audit what is new, or refuse."""
-    context, parts = plan.context, plan.parts
-    query, cache = context.query, context.cache
+    context, query, cache = plan.context, plan.context.query, plan.context.cache
     policy, subject = query.policy, query.subject
-    if parts.bought or plan.debts.owed:
+    if plan.bought or plan.debts.owed:
         # before the audit and the ledger refuse: what PostgreSQL cannot compute is an error of the statement
         rehearse_query(query)
-    if parts.bought or plan.debts.owed or plan.debts.told:
+    if plan.bought or plan.debts.owed or plan.debts.told:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
-    require_worth(policy, context.price, parts.topped_up)
-    scopes = tuple(one.ground for one in parts.parts if one.shares.cost)
-    cells = confining_cells(scopes, policy.dataset, plan.basis.proven) if scopes else None
-    releases = plan_noise(parts, context, cells)
+    require_worth(policy, context.price, plan.topped_up)
+    scopes = tuple(one.ground for one in plan.parts if one.shares.cost)
+    cells = confining_cells(scopes, policy.dataset, context.basis.proven) if scopes else None
+    releases = plan_noise(plan, cells)
     if context.members is not None and not context.is_fresh:
         releases = mark_copies(releases, cache, context.members, context.since)
     members = policy.auditing.trusted_with(subject)
@@ -155,7 +147,7 @@ def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
     with cache.still:
         news = [
             NewQuery(scope, spread_of_part(measurement.whole))
-            for part, measurement in zip(parts.parts, measurements, strict=True)
+            for part, measurement in zip(plan.parts, measurements, strict=True)
             if reveals_new_values(part, cache, members)
             for scope in part.compared
         ]
@@ -190,7 +182,7 @@ def audit_release(
     names = {step.name: step.name for step in query.cut.steps}
     first = sum(len(one.parts) for one in query.releases[:place])
     measurements = quote.releases[place].measurements
-    parts = quote.plan.parts.parts[first : first + len(measurements)]
+    parts = quote.plan.parts[first : first + len(measurements)]
     news = [
         NewQuery(scope, spread_of_part(measurement.whole))
         for part, measurement in zip(parts, measurements, strict=True)

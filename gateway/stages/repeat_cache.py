@@ -33,9 +33,10 @@ from gateway.datasets.dataset import ServedDataset
 from gateway.lru_cache import LruCache
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.query_plan import Basis
 from gateway.requests.request import Answer
 from gateway.results.simulation import columns_to_simulate
-from gateway.stages.query_plan import Basis, Bill, Quote, Released
+from gateway.stages.purchase import Bill, Quote, Released
 from gateway.units import Epsilon
 
 _MOST: Final = 1_000  # quotes
@@ -58,19 +59,19 @@ class RepeatCache:
         """The quote of this query, if planning it would give the same."""
         known = self._quotes.find(_key(query))
         plan = None if known is None else known[1].plan
-        if known is None or plan is None or plan.basis != basis or now < plan.context.now:
+        if known is None or plan is None or plan.context.basis != basis or now < plan.context.now:
             return None
-        oldest = plan.parts.oldest
+        oldest = plan.oldest
         return None if oldest is None or now - query.policy.max_age > oldest else known[1]
 
     def keep_quote(self, query: AnalyzedQuery, quote: Quote, cache: ReleaseCache) -> None:
         """Keep the quote of a repeat; do nothing with another."""
-        if quote.plan is None or quote.plan.parts.oldest is None or not quote.is_repeat:
+        if quote.plan is None or quote.plan.oldest is None or not quote.is_repeat:
             return
         if query.known or not all(isinstance(one, Release) for one in query.cut.steps):
             return
         with cache.still:
-            if cache.position == quote.plan.basis.seen:
+            if cache.position == quote.plan.context.basis.seen:
                 self._quotes.put(_key(query), (query, quote))
 
     def find_released(self, bill: Bill) -> Released | None:

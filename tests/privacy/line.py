@@ -38,7 +38,7 @@ from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.choices import Histogram
 from gateway.stages.finish import finish_query
 from gateway.stages.prepare import SourceAccess
-from gateway.stages.query_plan import Released
+from gateway.stages.purchase import Released
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services
 from gateway.trail.search import all_records

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from gateway.release_cache.query_plan import QueryPlan
 from gateway.stages.prepare import SourceAccess, prepare_query
-from gateway.stages.query_plan import QueryPlan, Quote
+from gateway.stages.purchase import Quote
 from gateway.stages.quote import Moved
 
 _BEFORE: Mapping[str, Any] = {"patients": "one row for each person"}
@@ -27,7 +28,7 @@ class _Source:
 
 
 def _quote(proven: Mapping[str, Any]) -> Quote:
-    plan = SimpleNamespace(basis=SimpleNamespace(proven=proven))
+    plan = SimpleNamespace(context=SimpleNamespace(basis=SimpleNamespace(proven=proven)))
     return Quote((), cast("QueryPlan", plan), ("north",))
 
 

@@ -11,7 +11,8 @@ import pytest
 from gateway.binding.bound import Fetch, Release
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import CachePosition, ReleaseCache
-from gateway.stages.query_plan import Basis, Quote
+from gateway.release_cache.query_plan import Basis
+from gateway.stages.purchase import Quote
 from gateway.stages.repeat_cache import RepeatCache
 
 _NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -40,9 +41,8 @@ def _query(steps: tuple[object, ...] | None = None, known: object = None) -> Ana
 def _quote(*, is_repeat: bool = True) -> Quote:
     """The oldest entry that was looked at is a day old; it may be another than those that are taken."""
     plan = SimpleNamespace(
-        basis=_BASIS,
-        context=SimpleNamespace(now=_NOON),
-        parts=SimpleNamespace(oldest=_NOON - timedelta(days=1)),
+        context=SimpleNamespace(now=_NOON, basis=_BASIS),
+        oldest=_NOON - timedelta(days=1),
     )
     return cast("Quote", SimpleNamespace(plan=plan, is_repeat=is_repeat, since=_NOON))
 

@@ -1,65 +1,27 @@
-"""The values of a query from its plan to its released tables.
+"""What a query buys, as values: its quote, its bill, and what is released for it.
 
 `gateway.stages.quote` makes a quote: what earlier answers give, what is measured, and what that costs.
 `gateway.stages.charge` charges it and gives the bill, `gateway.stages.execute` runs it and gives what is released. What
 follows from a quote is computed once, because one quote may answer many repeats (`gateway.stages.repeat_cache`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 
-from gateway.budget.account import Account
-from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import ReleaseNoise
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedRelease
-from gateway.release_cache.cache import CachePosition
-from gateway.release_cache.cost_sharing import Debts, copies_of, plan_entries
+from gateway.release_cache.cost_sharing import copies_of, plan_entries
 from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.events import EntryCharged, Event
-from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan
+from gateway.release_cache.query_plan import QueryPlan
 from gateway.requests.request import CacheUse
 from gateway.results.constants import ConstantTable
 from gateway.results.rollup import NoisyRelease
 from gateway.units import Delta, Epsilon
-
-
-@dataclass(frozen=True)
-class Basis:
-    """What a quote rests on besides its query: the log, the accounts on the path, and the proofs of the source."""
-
-    seen: CachePosition
-    accounts: Sequence[Account]
-    proven: Mapping[str, TableProof]
-
-
-@dataclass(frozen=True)
-class QueryPlan:
-    """Which parts are taken from earlier answers, which are measured, and what both cost."""
-
-    basis: Basis
-    parts: ReusePlan
-    context: ReuseContext
-    debts: Debts
-
-    @cached_property
-    def path(self) -> tuple[str, ...]:
-        """The names of the accounts that are charged, from the analyst's own up to the ledger's."""
-        return tuple(one.name for one in self.basis.accounts)
-
-    @property
-    def cost(self) -> Fraction:
-        """What is measured, in the ledger's currency."""
-        return self.context.cost * self.parts.bought
-
-    @property
-    def charged(self) -> Epsilon:
-        """What the analyst's own account gives, in epsilon, where it is the one that binds."""
-        given = self.cost + self.debts.of(self.path[0])
-        return Epsilon(self.context.price.value * given / self.context.cost)
 
 
 @dataclass(frozen=True)
@@ -83,7 +45,7 @@ class Quote:
     @cached_property
     def charges(self) -> bool:
         """Whether any account gives anything for it."""
-        return self.plan is not None and bool(self.plan.parts.bought or self.plan.debts.owed)
+        return self.plan is not None and bool(self.plan.bought or self.plan.debts.owed)
 
     @cached_property
     def is_repeat(self) -> bool:
@@ -101,7 +63,7 @@ class Quote:
         """What is written down when it is charged."""
         if self.plan is None:
             return ()
-        accounts = frozenset(self.plan.path)
+        accounts = frozenset(self.plan.context.path)
         new = [
             EntryCharged(
                 one.entry, accounts, None if one.copied is None else one.copied.entry.release
@@ -115,7 +77,7 @@ class Quote:
     @cached_property
     def entries(self) -> tuple[CacheEntry, ...]:
         """The cache entries that something is taken from."""
-        return () if self.plan is None else tuple(plan_entries(self.plan.parts))
+        return () if self.plan is None else tuple(plan_entries(self.plan))
 
     @cached_property
     def taken(self) -> tuple[CacheEntry, ...]:
@@ -130,12 +92,12 @@ class Quote:
     @cached_property
     def reused(self) -> CacheUse | None:
         """How the whole answer came from the cache; None if a part of it did not."""
-        return None if self.plan is None else self.plan.parts.reused
+        return None if self.plan is None else self.plan.reused
 
     @cached_property
     def partly(self) -> bool:
         """Whether a part of the answer came from the cache and a part did not."""
-        return self.plan is not None and self.plan.parts.partly
+        return self.plan is not None and self.plan.partly
 
 
 @dataclass(frozen=True)
