@@ -11,12 +11,12 @@ INVARIANT: a statement is bound against what the subject may see and nothing els
 are the ones that decide.
 """
 
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from secrets import token_hex
 from typing import Final, TypeAlias
 
 from gateway.binding.bind import StatementCache
@@ -62,6 +62,10 @@ Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[TwinSe
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
 
+def new_query_id() -> str:
+    return secrets.token_hex(12)
+
+
 @dataclass(frozen=True)
 class Question:
     """What somebody asks, and how it came in. `asked_at` is on the clock of the session's time zone."""
@@ -70,7 +74,7 @@ class Question:
     subject: Subject
     front_end: str
     asked_at: datetime
-    query_id: str = field(default_factory=partial(token_hex, 12))
+    query_id: str = field(default_factory=new_query_id)
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def run(  # noqa: PLR0917 - a gateway, and what it is asked
             subjects = current.value.subjects
             with closing(open_query_service(ground, current, twin, "rest")) as asking:
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr("gateway.stages.record.secrets", Numbers())
+                    patch.setattr("gateway.datasets.view.secrets", Numbers())
                     said = _asked(asking, subjects, asked)
                 with ground.engine.connect() as connection:
                     records = [
