@@ -1,9 +1,8 @@
 """Query service: the pipeline bound to a front end, with everything that a running gateway has."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gateway.budget.account import analyst_account
 from gateway.budget.report import AccountBalance, standings_on_paths
@@ -13,7 +12,7 @@ from gateway.datasets.system_tables import OwnRows
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
-from gateway.requests.request import Answer, Estimate, PastQuestion, Request
+from gateway.requests.request import Answer, Estimate, Request
 from gateway.stages.bind import ask_question
 from gateway.stages.finish import DeferredStatement
 from gateway.stages.services import Services
@@ -56,9 +55,6 @@ class QueryService:
         policies = {name: one.policy for name, one in self.served.all().items()}
         return visible_balances(found, subject, policies)
 
-    def datasets(self, subject: Subject) -> Mapping[str, Any]:
-        return self.own.datasets(subject)
-
     def stop(self) -> None:
         """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
         self.services.pace.stopping.set()
@@ -73,6 +69,3 @@ class QueryService:
         """The same, and let go of the sources."""
         self.stop()
         self.served.close()
-
-    def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:
-        return self.own.questions(subject, limit, before)

@@ -62,7 +62,7 @@ def test_repeat_is_neither_planned_nor_computed_again(place: Place, calls: Calls
     )
     assert (again.notices, again.reused, again.price) == (first.notices, first.reused, first.price)
     assert not again.charged
-    past = place.asking.queries(place.subject("alice"), 2, None)
+    past = place.asking.own.questions(place.subject("alice"), 2, None)
     assert [one.outcome for one in past] == ["reused", "reused"]
 
 
