@@ -9,7 +9,7 @@ from fix_policy import BASE, read
 
 from gateway.catalog.tables import ColumnRef
 from gateway.datasets.view import Question
-from gateway.plan.rewrite import Use
+from gateway.plan.uses import Use
 from gateway.policy.conditions.condition import compile_condition
 from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import parse_row_rule

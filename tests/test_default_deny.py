@@ -10,7 +10,7 @@ from laws import for_each
 from gateway.binding.bound import Cut, PassThrough
 from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted
-from gateway.plan.rewrite import Use
+from gateway.plan.uses import Use
 from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy

@@ -19,6 +19,7 @@ differ by more than those, or not at all.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -61,8 +62,6 @@ def find_clashes(
         entry = near.index.entries[row]
         if rules.opaque is UnreadableConditions.ALLOW and not entry.readable:
             continue
-        if as_float(part.spread + entry.spread) >= limit_of(part, rules):
-            continue
         found = _pair(part, entry, judge, rules)
         if found is not None:
             yield Clash(entry, found.axis)
@@ -77,8 +76,12 @@ def limit_of(part: QuestionPart, rules: Auditing) -> float:
 
 
 def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int]:
-    """The releases that could differ by little, by lower bounds; a limited number, the nearest first."""
+    """The releases that could differ by little, by lower bounds; a limited number, the nearest first.
+
+    INVARIANT: releases whose noise hides every difference take none of these places.
+    """
     index, least = near.index, rules.narrow_cells
+    clear = as_float(part.spread) + index.spreads < limit_of(part, rules)
     kept, odd, few = {}, {}, {}
     for name, line in near.lines.items():
         one, meeting = near.nearest[name], near.plain[name].shared > 0
@@ -90,12 +93,13 @@ def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int
         # with several boxes, a residual may contain everything that exceeds along an axis with few cells
         odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
         few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
-    rows = near.where(kept)
+    rows = _among(near.where(kept), clear)
     single = len(part.sides) == 1
     chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
     if single and index.single.all():
         return chosen
     others = np.union1d(near.where(odd), near.where(few))
+    others = _among(others, clear)
     if single:
         others = others[~index.single[others]]
     more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
@@ -104,6 +108,10 @@ def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int
         more |= ~few[name][places]
         far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
     return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
+
+
+def _among(rows: Rows, clear: NDArray[np.bool_]) -> Rows:
+    return rows[clear[rows]]
 
 
 def _nearest(rows: Rows, near: EntryPosition, rules: Auditing) -> list[int]:
@@ -224,19 +232,20 @@ def _compared(
         nearest = nearest_groups(nearest, new, grouping, part)
     yield new, nearest, frozenset()
     same = {one.text for one in theirs}
-    for grouping in part.keys:
-        if grouping.text in same:
-            continue
-        apart = [one for one in others if one.axis.name != grouping.axis.name]
-        target = old
+    mere = [one for one in part.keys if one.text not in same]
+    for keys in [*([one] for one in mere), *([mere] if len(mere) > 1 else [])]:
+        cut = {one.axis.name for one in keys}
+        apart = [one for one in others if one.axis.name not in cut]
+        target, groups = old, new
         for one in apart:
             target = nearest_groups(target, new, one, part)
-        groups = nearest_groups(new, target, grouping, part)
+        for one in keys:
+            groups = nearest_groups(groups, target, one, part)
         if groups != new:
-            yield groups, target, frozenset(one.axis.name for one in (grouping, *apart))
-        for other in others:
-            if other.axis.name == grouping.axis.name:
-                yield from _shifted(new, target, grouping, other, part)
+            yield groups, target, _by_size(*keys, *apart)
+        for one, other in product(keys if len(keys) == 1 else (), others):
+            if other.axis.name == one.axis.name:
+                yield from _shifted(new, target, one, other, part)
 
 
 def _shifted(
@@ -246,10 +255,19 @@ def _shifted(
     name = mine.axis.name
     for group in missed_sums(mine, theirs, _MOST_MISFITS):
         one = _cut(new, name, group)
-        yield one, nearest_groups(old, one, theirs, part), frozenset({name})
+        yield one, nearest_groups(old, one, theirs, part), _by_size(mine, theirs)
     for group in missed_sums(theirs, mine, _MOST_MISFITS):
         one = _cut(old, name, group)
-        yield nearest_groups(new, one, mine, part), one, frozenset({name})
+        yield nearest_groups(new, one, mine, part), one, _by_size(mine, theirs)
+
+
+def _by_size(*keys: KeyGrouping) -> frozenset[str]:
+    """The axes of these keys along which sizes decide: the start of a week isolates no chosen person.
+
+    INVARIANT: along an axis on which the analyst chose a boundary, cells count as they do in a condition.
+    """
+    chosen = {one.axis.name for one in keys if one.chosen}
+    return frozenset(one.axis.name for one in keys) - chosen
 
 
 def _common(

@@ -190,25 +190,31 @@ def _told(
     """The answers that lie nearest to the new region, the nearest first.
 
     Answers that do not intersect it are included: a third answer around two others shows the gap between them.
+    Answers whose own noise hides a person come after all others.
     """
-    found: list[tuple[float, int, int, RegionAnswer]] = []
+    limit = limit_of(part, rules)
+    found: list[tuple[bool, float, int, int, RegionAnswer]] = []
     for number, near in enumerate(places):
         index = near.index
         far = np.zeros(len(index.entries))
         for name, one in near.plain.items():
             far += _distances(one)[index.places(name)]
+        hidden = index.spreads >= limit
+        behind = far + np.where(hidden, far.max(initial=0.0) + 1.0, 0.0)
         rows = np.arange(len(far))
         if len(far) > MOST_REGIONS:
-            rows = np.flatnonzero(far <= np.partition(far, MOST_REGIONS - 1)[MOST_REGIONS - 1])
-        for row in rows[np.lexsort((-rows, far[rows]))[:MOST_REGIONS]].tolist():
+            rows = np.flatnonzero(
+                behind <= np.partition(behind, MOST_REGIONS - 1)[MOST_REGIONS - 1]
+            )
+        for row in rows[np.lexsort((-rows, behind[rows]))[:MOST_REGIONS]].tolist():
             entry = index.entries[row]
             if not entry.readable and rules.opaque is UnreadableConditions.ALLOW:
                 continue
             for sides, groups in _answers(part, entry):
                 count = largest_size(entry, hull_cells(sides, part.axes))
                 told = RegionAnswer(sides, entry.variance(groups), count, entry)
-                found.append((float(far[row]), number, -entry.order, told))
-    found.sort(key=lambda one: one[:3])
+                found.append((bool(hidden[row]), float(far[row]), number, -entry.order, told))
+    found.sort(key=lambda one: one[:4])
     return _different([told for *_, told in found])
 
 

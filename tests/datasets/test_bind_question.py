@@ -14,7 +14,7 @@ from gateway.errors import Code, NotPermitted, Reason, Refusal
 from gateway.plan.node import walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.rewrite import Use, UseKind
+from gateway.plan.uses import Use, UseKind
 from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import decide, filter_rows
 from gateway.policy.policy import Policy
