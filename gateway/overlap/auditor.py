@@ -25,7 +25,7 @@ from gateway.overlap.history import History, Index, comparable_indexes
 from gateway.overlap.inputs import NewQuery, PriorRelease
 from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import QuestionPart, cut_sides, near_of, part_of
+from gateway.overlap.question_part import QuestionPart, cut_sides, part_of
 from gateway.overlap.refusals import (
     MOST_NAMED,
     THIS,
@@ -75,9 +75,9 @@ def find_violation(concerned: Sequence[NewQuery], history: History, rules: Audit
 
 def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) -> None:
     sizes = KnownSizes(indexes, part.axes)
-    places = [near_of(part, index) for index in indexes]
+    places = [index.lying(part.around, part.keys, part.axes) for index in indexes]
     for near in places:
-        sizes.seen(near.index, part.around, near.lying)
+        sizes.seen(part.around, near)
     if rules.min_units > 1:
         _not_small(part, sizes, rules)
     judge = Judge(rules, sizes, part.axes)

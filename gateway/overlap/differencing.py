@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
-from gateway.overlap.history import RegionEntry, Rows, as_float
+from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
 from gateway.overlap.known_sizes import largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
-from gateway.overlap.question_part import NearbyEntries, QuestionPart, cut_sides
+from gateway.overlap.question_part import QuestionPart, cut_sides
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import RegionAxis
 from gateway.regions.boxes import Axes, Side, hull_cells, meet_boxes, subtract_boxes
@@ -53,7 +53,7 @@ class Clash:
 
 
 def find_clashes(
-    part: QuestionPart, near: NearbyEntries, judge: Judge, rules: Auditing
+    part: QuestionPart, near: EntryPosition, judge: Judge, rules: Auditing
 ) -> Iterator[Clash]:
     """The earlier releases that clash with the new part, the nearest first."""
     if rules.min_units <= 1 and not rules.narrow_cells:
@@ -75,7 +75,7 @@ def limit_of(part: QuestionPart, rules: Auditing) -> float:
     return max(least, min(_CLOSER * as_float(part.spread), _FARTHER * least))
 
 
-def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int]:
+def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int]:
     """The releases that could differ by little, by lower bounds; a limited number, the nearest first.
 
     INVARIANT: releases whose noise hides every difference take none of these places.
@@ -83,8 +83,8 @@ def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int
     index, least = near.index, rules.narrow_cells
     clear = as_float(part.spread) + index.spreads < limit_of(part, rules)
     kept, odd, few = {}, {}, {}
-    for name, line in near.lying.lines.items():
-        one, meeting = near.lying.near[name], near.lying.plain[name].shared > 0
+    for name, line in near.lines.items():
+        one, meeting = near.nearest[name], near.plain[name].shared > 0
         little = [
             (by <= least) | (by <= MINOR_PART * (one.shared + by))
             for by in (one.outside, one.alone)
@@ -93,17 +93,17 @@ def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int
         # with several boxes, a residual may contain everything that exceeds along an axis with few cells
         odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
         few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
-    rows = _among(index.where(kept, near.lying), clear)
+    rows = _among(near.where(kept), clear)
     single = len(part.sides) == 1
     chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
     if single and index.single.all():
         return chosen
-    others = np.union1d(index.where(odd, near.lying), index.where(few, near.lying))
+    others = np.union1d(near.where(odd), near.where(few))
     others = _among(others, clear)
     if single:
         others = others[~index.single[others]]
     more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
-    for name, plain in near.lying.plain.items():
+    for name, plain in near.plain.items():
         places = index.places(name)[others]
         more |= ~few[name][places]
         far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
@@ -114,11 +114,11 @@ def _among(rows: Rows, clear: NDArray[np.bool_]) -> Rows:
     return rows[clear[rows]]
 
 
-def _nearest(rows: Rows, near: NearbyEntries, rules: Auditing) -> list[int]:
+def _nearest(rows: Rows, near: EntryPosition, rules: Auditing) -> list[int]:
     """The nearest releases of one box, for a region of one box."""
-    index, lying = near.index, near.lying.near
+    index, lying = near.index, near.nearest
     out, left = (_Sticking(len(rows), rules.narrow_cells) for _ in range(2))
-    for name, line in near.lying.lines.items():
+    for name, line in near.lines.items():
         one, places = lying[name], index.places(name)[rows]
         shared = one.shared[places]
         out.add(one.outside[places], shared, line.axis)
@@ -132,11 +132,11 @@ def _nearest(rows: Rows, near: NearbyEntries, rules: Auditing) -> list[int]:
     return nearest
 
 
-def _unequal(near: NearbyEntries, rows: Rows) -> NDArray[np.bool_]:
+def _unequal(near: EntryPosition, rows: Rows) -> NDArray[np.bool_]:
     """False for exactly the same region, as far as groups do not matter."""
     unequal = np.zeros(len(rows), dtype=np.bool_)
-    for name, line in near.lying.lines.items():
-        one, places = near.lying.plain[name], near.index.places(name)[rows]
+    for name, line in near.lines.items():
+        one, places = near.plain[name], near.index.places(name)[rows]
         unequal |= (one.outside[places] > 0) | (one.alone[places] > 0) | line.grouped
     return unequal
 

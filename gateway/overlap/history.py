@@ -145,17 +145,6 @@ def as_float(value: Fraction) -> float:
     return float(min(max(value, Fraction(0)), _FARTHEST))
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPosition:
-    """The positions of all releases of a shape relative to a new region: for every axis and every distinct part
-    of it.
-    """
-
-    lines: dict[str, AxisIndex]
-    plain: dict[str, PartCounts]
-    near: dict[str, PartCounts]
-
-
 class Index:
     """The releases of one shape."""
 
@@ -231,7 +220,7 @@ class Index:
         """The releases of exactly these rows."""
         return self._written.get(canonical_boxes(sides, axes), ())
 
-    def lying(self, around: Side, keys: Iterable[KeyGrouping], axes: Axes) -> EntryPosition:
+    def lying(self, around: Side, keys: Iterable[KeyGrouping], axes: Axes) -> "EntryPosition":
         """The positions of all releases relative to `around`, the hull of a new region that is cut by these
         keys.
         """
@@ -241,33 +230,12 @@ class Index:
         lines = dict(self.lines)
         for name in sorted({*around, *cut} - set(lines)):
             lines[name] = AxisIndex(axes[name])  # every release contains the whole axis
-        plain, near = {}, {}
+        plain, nearest = {}, {}
         for name, line in lines.items():
             cells = around.get(name) or all_cells(line.axis)
             plain[name] = line.beside(cells)
-            near[name] = line.nearest(cells, plain[name], cut.get(name, ()))
-        return EntryPosition(lines, plain, near)
-
-    def covering(self, lying: EntryPosition) -> Rows:
-        """The releases that contain the whole region, judged axis by axis."""
-        return self.where({name: one.alone == 0 for name, one in lying.plain.items()}, lying)
-
-    def meeting(self, lying: EntryPosition) -> Rows:
-        return self.where({name: one.shared > 0 for name, one in lying.plain.items()}, lying)
-
-    def where(self, kept: dict[str, NDArray[np.bool_]], lying: EntryPosition) -> Rows:
-        """The releases all of whose parts are kept."""
-        rows: Rows | None = None
-        # an axis with many distinct parts separates most
-        for name in sorted(kept, key=lambda one: (-len(lying.lines[one]), one)):
-            if kept[name].all():
-                continue
-            places = self.places(name)
-            if rows is None:
-                rows = np.flatnonzero(kept[name][places])
-            else:
-                rows = rows[kept[name][places[rows]]]
-        return np.arange(len(self.entries)) if rows is None else rows
+            nearest[name] = line.nearest(cells, plain[name], cut.get(name, ()))
+        return EntryPosition(self, lines, plain, nearest)
 
     def places(self, axis: str) -> Rows:
         """For every release the number of its part on the axis."""
@@ -289,6 +257,36 @@ class Index:
     def spreads(self) -> NDArray[np.float64]:
         """For every release, how exactly it shows one person: the variance of its noise in persons."""
         return self._spreads.view.astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPosition:
+    """The positions of all releases of an index relative to a new region: for every axis and every distinct part
+    of it.
+    """
+
+    index: Index
+    lines: dict[str, AxisIndex]
+    plain: dict[str, PartCounts]
+    nearest: dict[str, PartCounts]
+
+    def covering(self) -> Rows:
+        """The releases that contain the whole region, judged axis by axis."""
+        return self.where({name: one.alone == 0 for name, one in self.plain.items()})
+
+    def where(self, kept: dict[str, NDArray[np.bool_]]) -> Rows:
+        """The releases all of whose parts are kept."""
+        rows: Rows | None = None
+        # an axis with many distinct parts separates most
+        for name in sorted(kept, key=lambda one: (-len(self.lines[one]), one)):
+            if kept[name].all():
+                continue
+            places = self.index.places(name)
+            if rows is None:
+                rows = np.flatnonzero(kept[name][places])
+            else:
+                rows = rows[kept[name][places[rows]]]
+        return np.arange(len(self.index.entries)) if rows is None else rows
 
 
 class History:

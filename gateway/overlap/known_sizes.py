@@ -107,9 +107,9 @@ class KnownSizes:
         self._lying: dict[int, tuple[Side, EntryPosition]] = {}
         self._around: dict[frozenset[tuple[str, Cells]], list[RegionEntry]] = {}
 
-    def seen(self, index: Index, around: Side, lying: EntryPosition) -> None:
+    def seen(self, around: Side, lying: EntryPosition) -> None:
         """The position of an index relative to the hull of the new region, which is asked for most often."""
-        self._lying[self._indexes.index(index)] = around, lying
+        self._lying[self._indexes.index(lying.index)] = around, lying
 
     def exactly(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if exactly they were counted; of several counts the most exact."""
@@ -193,7 +193,7 @@ class KnownSizes:
         index, (of, lying) = self._indexes[place], self._lying.get(place, ({}, None))
         if lying is None or of != around:
             lying = index.lying(around, (), self._axes)
-        rows = index.covering(lying)
+        rows = lying.covering()
         rows = rows[index.totals[rows] >= 0]
         if not len(rows):
             return []

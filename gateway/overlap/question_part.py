@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
-from gateway.overlap.history import EntryPosition, Index, RegionEntry
+from gateway.overlap.history import Index, RegionEntry
 from gateway.overlap.inputs import NewQuery
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
 from gateway.regions.cells import Cells, intersection, is_empty
@@ -33,18 +33,6 @@ def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
     keys = tuple(one for key in ground.keys if (one := grouping_of(key)) is not None)
     texts = frozenset(one.text for one in ground.keys)
     return QuestionPart(sides, hull_cells(sides, axes), keys, texts, axes, concerned.spread)
-
-
-@dataclass(frozen=True, slots=True)
-class NearbyEntries:
-    """The releases of one index, and their positions relative to the part."""
-
-    index: Index
-    lying: EntryPosition
-
-
-def near_of(part: QuestionPart, index: Index) -> NearbyEntries:
-    return NearbyEntries(index, index.lying(part.around, part.keys, part.axes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.axis_index import PartCounts
 from gateway.overlap.differencing import Clash, limit_of, nearest_groups
-from gateway.overlap.history import RegionEntry, as_float
+from gateway.overlap.history import EntryPosition, RegionEntry, as_float
 from gateway.overlap.known_sizes import groups_in, largest_size
 from gateway.overlap.narrow import Judge, Residual
-from gateway.overlap.question_part import NearbyEntries, QuestionPart, RegionAnswer
+from gateway.overlap.question_part import QuestionPart, RegionAnswer
 from gateway.overlap.slabs import find_slabs, narrow_atoms
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, hull_cells
@@ -43,7 +43,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 
 def find_trackers(
-    part: QuestionPart, places: Sequence[NearbyEntries], judge: Judge, rules: Auditing
+    part: QuestionPart, places: Sequence[EntryPosition], judge: Judge, rules: Auditing
 ) -> list[Clash]:
     """The releases that isolate people together with the new part; empty if none do."""
     if rules.min_units <= 1 and not rules.narrow_cells:
@@ -185,7 +185,7 @@ def _blocks(rows: Numbers) -> Iterator[Numbers]:
 
 
 def _told(
-    part: QuestionPart, places: Sequence[NearbyEntries], rules: Auditing
+    part: QuestionPart, places: Sequence[EntryPosition], rules: Auditing
 ) -> list[RegionAnswer]:
     """The answers that lie nearest to the new region, the nearest first.
 
@@ -197,7 +197,7 @@ def _told(
     for number, near in enumerate(places):
         index = near.index
         far = np.zeros(len(index.entries))
-        for name, one in near.lying.plain.items():
+        for name, one in near.plain.items():
             far += _distances(one)[index.places(name)]
         hidden = index.spreads >= limit
         behind = far + np.where(hidden, far.max(initial=0.0) + 1.0, 0.0)

@@ -32,10 +32,10 @@ from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import ReleaseNoise
 from gateway.plan.node import BrokenPlan, walk_nodes
 from gateway.plan.relations import Scan, StagedRows
+from gateway.pricing.price import AnalyzedQuery
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.query_plan import Quote
+from gateway.stages.purchase import Quote
 from gateway.stages.quote import Moved, rehearse_query
 
 
@@ -74,7 +74,7 @@ class SourceAccess:
         """The proofs that the query rests on; before the preparation, those of the last catalog."""
         if self._preparation is None:
             return self.serving.proofs.now()
-        return self.serving.proofs.of(self._preparation.catalog.described).proven
+        return self.serving.proofs.proven_by(self._preparation.catalog.described)
 
     def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
         """Reach the source for these measurements, or refuse; do nothing if nothing of it is needed."""
@@ -172,12 +172,12 @@ def prepare_query(quote: Quote, source: SourceAccess) -> None:
     if quote.plan is None:
         return
     source.prepare(quote.purchases)
-    if source.proven != quote.proven:
+    if source.proven != quote.plan.context.basis.proven:
         raise Moved
 
 
-def check_query(query: AnalyzedQuery, quote: Quote) -> None:
+def check_query(query: AnalyzedQuery, quote: Quote, dataset: ServedDataset) -> None:
     """The same for an estimate, which asks nothing of the source: by what its catalog proved last."""
     measured = [one.analysis for one in quote.purchases if asks(one)]
-    query.dataset.render(measured, query.cut, query.asked_at)
+    dataset.render(measured, query.cut, query.question.asked_at)
     rehearse_query(query)

@@ -29,7 +29,7 @@ from gateway.overlap import differencing as pairs
 from gateway.overlap.auditor import History, NewQuery, PriorRelease
 from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import near_of, part_of
+from gateway.overlap.question_part import part_of
 from gateway.regions.cells import NameCells
 from gateway.regions.region import EVERYTHING, Region
 from gateway.regions.scope import GroupKey
@@ -142,7 +142,10 @@ def _compared(seed: int) -> int:
         part = part_of(new, (index,))
         judge = Judge(RULES, KnownSizes((index,), part.axes), part.axes)
         fast = {
-            one.entry.order for one in pairs.find_clashes(part, near_of(part, index), judge, RULES)
+            one.entry.order
+            for one in pairs.find_clashes(
+                part, index.lying(part.around, part.keys, part.axes), judge, RULES
+            )
         }
         slow = {
             entry.order

@@ -91,13 +91,11 @@ class _Asked:
     def of(cls, made: Bench, said: Sentence) -> "_Asked | None":
         serving = made.serving()
         request = Request(said.sql, parameters=said.values)
-        query = analyzed(made.services, made.subjects["alice"], request, NOON, lambda *_: serving)
+        query = analyzed(made.services, made.subjects["alice"], request, NOON, serving)
         cut = query.cut
-        if any(isinstance(one, Stage) for one in cut.steps) or not query.statement.measures:
+        if any(isinstance(one, Stage) for one in cut.steps) or not query.measures:
             return None
-        parts = [
-            part for one in noise_for_price(serving, query.statement, PRICE) for part in one.parts
-        ]
+        parts = [part for one in noise_for_price(query, PRICE) for part in one.parts]
         alike = all(isinstance(one.analysis.groups, EnumeratedGroups) for one in parts)
         measured = all(one.analysis.measurements for one in parts)
         if not (alike and measured and any(isinstance(one, Release) for one in cut.steps)):
