@@ -41,7 +41,7 @@ from gateway.stages.execute import Released
 from gateway.stages.finish import finish_query
 from gateway.stages.prepare import SourceAccess
 from gateway.stages.services import Services
-from gateway.trail.search import all_records
+from gateway.trail.search import all_records, latest_records
 from gateway.twin import Twin
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -64,9 +64,21 @@ class Line:
         request = Request(sql, **more)  # type: ignore[arg-type]  # as the request takes them
         return self.asking.answer(self.alice, request, threading.Event())
 
-    def records(self) -> list[Mapping[str, object]]:
+    def records(self, after: int = 0) -> list[Mapping[str, object]]:
+        """The records of the trail after this one, in order."""
+        if not after:
+            with self.ground.engine.connect() as connection:
+                return list(all_records(connection))
+        return self.latest(self.last_record() - after)
+
+    def latest(self, count: int) -> list[Mapping[str, object]]:
         with self.ground.engine.connect() as connection:
-            return list(all_records(connection))
+            return list(latest_records(connection, count))
+
+    def last_record(self) -> int:
+        """The number of the newest record, which is how many there are."""
+        newest = self.latest(1)
+        return int(str(newest[0]["seq"])) if newest else 0
 
 
 @contextmanager
