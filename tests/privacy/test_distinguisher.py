@@ -9,7 +9,8 @@ A gateway that keeps its promise is accused with a chance below 1e-9 for each qu
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 
 import pytest
 from fix_state import StateServer
@@ -50,16 +51,24 @@ _IN_TURN = [
 ]
 
 
-@pytest.fixture(scope="module", params=_MECHANISMS)
-def sides(
-    request: pytest.FixtureRequest,
-    state_server: StateServer,
-    twin: Twin,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Sides]:
-    home = tmp_path_factory.mktemp("sides")
-    with open_sides(state_server, twin, home, duckdb_sources(home), request.param) as sides:
-        yield sides
+@pytest.fixture(scope="module")
+def all_sides(
+    state_server: StateServer, twin: Twin, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, Sides]]:
+    with ExitStack() as stack:
+        opened = {}
+        for mechanism in _MECHANISMS:
+            home = tmp_path_factory.mktemp("sides")
+            sources = duckdb_sources(home)
+            opened[mechanism] = stack.enter_context(
+                open_sides(state_server, twin, home, sources, mechanism)
+            )
+        yield opened
+
+
+@pytest.fixture(params=_MECHANISMS)
+def sides(request: pytest.FixtureRequest, all_sides: Mapping[str, Sides]) -> Sides:
+    return all_sides[request.param]
 
 
 @pytest.mark.parametrize(("sides", "shape"), _IN_TURN, indirect=["sides"])
