@@ -8,7 +8,6 @@ has fewer answers of whole gateways.
 A gateway that keeps its promise is accused with a chance below 1e-9 for each question, 1e-7 for all together.
 """
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
@@ -20,6 +19,7 @@ from privacy.repeated_answers import Sides, duckdb_sources, found_loss, open_sid
 from privacy.shapes import HANGING, REFUSED, SHAPES, Shape
 from samples import draws
 
+from gateway.cancellation import CancelEvent
 from gateway.errors import BackendUnavailable, InternalError, Refusal
 from gateway.events import Crashed, SourceFailed
 from gateway.requests.request import Answer, Request
@@ -132,7 +132,7 @@ def _crashes(line: Line) -> list[object]:
 def _told(line: Line, shape: Shape) -> dict[str, object]:
     before = line.last_record()
     subject = line.subjects[shape.subject]
-    answer = line.asking.answer(subject, Request(shape.sql), threading.Event())
+    answer = line.asking.answer(subject, Request(shape.sql), CancelEvent())
     estimate = line.asking.estimate(subject, Request(shape.sql))
     told: dict[str, object] = {
         "columns": answer.columns,
