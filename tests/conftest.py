@@ -6,7 +6,9 @@ title contains TITLE, and nothing else. `--full-samples` lets statistics take al
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import laws
@@ -31,6 +33,9 @@ pytest_plugins = (
 
 
 _scratch = Scratch()
+if find_spec("pandas") is None:
+    # DuckDB tries to import it for every parameter of a statement, and looks through all paths each time
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # which the types of `sys` do not know
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
