@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,9 +34,19 @@ pytest_plugins = (
 
 
 _scratch = Scratch()
+
+
+class NoPandas(MetaPathFinder):
+    """Says at once that pandas is not installed: DuckDB asks for every parameter of a statement."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        del path, target
+        if fullname == "pandas":
+            raise ModuleNotFoundError(name=fullname)
+
+
 if find_spec("pandas") is None:
-    # DuckDB tries to import it for every parameter of a statement, and looks through all paths each time
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # which the types of `sys` do not know
+    sys.meta_path.insert(0, NoPandas())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
