@@ -6,7 +6,10 @@ title contains TITLE, and nothing else. `--full-samples` lets statistics take al
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
 from pathlib import Path
 
 import laws
@@ -31,6 +34,19 @@ pytest_plugins = (
 
 
 _scratch = Scratch()
+
+
+class NoPandas(MetaPathFinder):
+    """Says at once that pandas is not installed: DuckDB asks for every parameter of a statement."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        del path, target
+        if fullname == "pandas":
+            raise ModuleNotFoundError(name=fullname)
+
+
+if find_spec("pandas") is None:
+    sys.meta_path.insert(0, NoPandas())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,6 +120,8 @@ def pytest_collection_finish() -> None:
     # what collection made stays to the end: no later collection of garbage has to look at it
     gc.collect()
     gc.freeze()
+    # after that Python's own thresholds would take a tenth of the time
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -35,7 +35,9 @@ def sample_database(sample_server: Lease) -> Iterator[URL]:
     address, password = sample_server.address, sample_server.superuser_password
     admin = address.url(user=sample_server.superuser, password=password, database="postgres")
     with psycopg.connect(plain(admin), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} STRATEGY file_copy").format(sql.Identifier(name))
+        )
         yield admin.set(database=name)
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 

@@ -1,6 +1,7 @@
 """Several gateways, many threads, one budget: it is given once."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -28,6 +29,21 @@ class Outcome:
     steps: list[int]
 
 
+class _Line:
+    """The standard input and output of a process that is not there yet."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        read, write = os.pipe()
+        self._told = stack.enter_context(os.fdopen(write, "w"))
+        said, theirs = os.pipe()
+        self.said = stack.enter_context(os.fdopen(said))
+        self.theirs = (read, theirs)
+
+    def write(self, line: str) -> None:
+        self._told.write(f"{line}\n")
+        self._told.flush()
+
+
 class Gateways:
     """Processes that start together and charge what they are told."""
 
@@ -38,42 +54,37 @@ class Gateways:
             "state_url": settings.state_url.get_secret_value(),
             "secret": AUDIT_SECRET.decode(),
         }
-        self._processes = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, str(_PROGRAM)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    env=own_environment(),
-                )
+        self._lines = [_Line(stack) for _ in orders]
+        theirs = [end for line in self._lines for end in line.theirs]
+        self._process = stack.enter_context(
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    str(_PROGRAM),
+                    *("{},{}".format(*one.theirs) for one in self._lines),
+                ],
+                pass_fds=theirs,
+                env=own_environment(),
             )
-            for _ in orders
-        ]
-        for number, (process, order) in enumerate(zip(self._processes, orders, strict=True)):
-            assert process.stdin is not None
-            assert process.stdout is not None
-            line = json.dumps({**site, **order, "name": f"gateway-{number}"})
-            process.stdin.write(f"{line}\n")
-            process.stdin.flush()
-        for process in self._processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
+        )
+        for end in theirs:
+            os.close(end)
+        for number, (line, order) in enumerate(zip(self._lines, orders, strict=True)):
+            line.write(json.dumps({**site, **order, "name": f"gateway-{number}"}))
+        for line in self._lines:
+            assert line.said.readline() == "ready\n"
 
     def go(self) -> None:
-        for process in self._processes:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
+        for line in self._lines:
+            line.write("go")
 
     @property
     def running(self) -> bool:
-        return any(process.poll() is None for process in self._processes)
+        return self._process.poll() is None
 
     def outcomes(self) -> list[Outcome]:
-        found = [process.communicate(timeout=60)[0] for process in self._processes]
-        assert [process.returncode for process in self._processes] == [0] * len(found)
-        return [Outcome(**json.loads(text)) for text in found]
+        assert self._process.wait(timeout=60) == 0
+        return [Outcome(**json.loads(line.said.read())) for line in self._lines]
 
 
 @pytest.mark.parametrize("currency", list(Currency))

@@ -3,7 +3,6 @@
 import secrets
 import shutil
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from sqlalchemy import URL
 
 from gateway.admin.instance import Foundation
 from gateway.app import open_policies, open_query_service
+from gateway.cancellation import CancelEvent
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.subjects import Subject
@@ -52,7 +52,7 @@ class AskedGateway:
         request = Request(text, dataset=dataset, parameters=parameters)
         before = len(self.events)
         try:
-            return self.asking.answer(self.subjects[subject], request, threading.Event())
+            return self.asking.answer(self.subjects[subject], request, CancelEvent())
         except Refusal as refusal:
             for event in self.events[before:]:
                 if isinstance(event, Crashed):

@@ -1,6 +1,5 @@
 """Accuracy in, epsilon out: the price that is found is charged and told, keeps its promise, and is the smallest that does."""
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +13,7 @@ from fix_servers import SharedServers
 from queries import analyzed
 
 from gateway.budget.account import cost_on_path
+from gateway.cancellation import CancelEvent
 from gateway.errors import Code, SyntaxRefused
 from gateway.pricing.accuracy import add_margins
 from gateway.pricing.price import estimate_price, limits_on_path, noise_for_price
@@ -69,7 +69,7 @@ def _estimated(gateway: AskedGateway, sql: str, dataset: str, accuracy: dict[str
 
 def _answered(gateway: AskedGateway, sql: str, dataset: str, accuracy: dict[str, str]) -> Answer:
     request = _request(sql, dataset, accuracy)
-    return gateway.asking.answer(gateway.subjects["alice"], request, threading.Event())
+    return gateway.asking.answer(gateway.subjects["alice"], request, CancelEvent())
 
 
 def _said(accuracy: dict[str, str], sql: str) -> dict[str, str]:
@@ -263,7 +263,7 @@ def test_refusal_is_recorded_when_the_price_that_is_named_is_too_dear(
     """Like that of an accuracy which takes as much."""
     before, request = _refusals(gateway), Request(_COUNT, "laplace", epsilon=Epsilon.parse("1001"))
     with pytest.raises(SyntaxRefused, match="at most 1000"):
-        gateway.asking.answer(gateway.subjects["alice"], request, threading.Event())
+        gateway.asking.answer(gateway.subjects["alice"], request, CancelEvent())
     assert _refusals(gateway) == before + 1
 
 

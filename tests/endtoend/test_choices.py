@@ -1,6 +1,5 @@
 """Intervals and rank errors of what is chosen: quantiles whose ends are asked for, MIN, MAX, and places of counts."""
 
-import threading
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -8,6 +7,7 @@ import psycopg
 import pytest
 from endtoend.clinic_gateway import AskedGateway
 
+from gateway.cancellation import CancelEvent
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Accuracy, Answer, Request
 from gateway.units import Epsilon
@@ -29,7 +29,7 @@ ENDED = [
 def _asked(gateway: AskedGateway, sql: str, dataset: str = "listed", epsilon: str = "3") -> Answer:
     """At a price at which noise is seen."""
     request = Request(sql, dataset=dataset, epsilon=Epsilon.parse(epsilon))
-    return gateway.asking.answer(gateway.subjects["alice"], request, threading.Event())
+    return gateway.asking.answer(gateway.subjects["alice"], request, CancelEvent())
 
 
 @pytest.mark.parametrize("dataset", ["listed", "laplace", "gaussian"])

@@ -1,11 +1,10 @@
 """Intervals of an answer, however it is wrapped, and the same ends as columns."""
 
-import threading
-
 import psycopg
 import pytest
 from endtoend.clinic_gateway import AskedGateway
 
+from gateway.cancellation import CancelEvent
 from gateway.requests.request import Answer, Request
 from gateway.units import Epsilon
 
@@ -33,7 +32,7 @@ ENDED = [
 def _asked(gateway: AskedGateway, sql: str, dataset: str = "listed") -> Answer:
     """At a price at which noise is seen."""
     request = Request(sql, dataset=dataset, epsilon=Epsilon.parse("2"))
-    return gateway.asking.answer(gateway.subjects["alice"], request, threading.Event())
+    return gateway.asking.answer(gateway.subjects["alice"], request, CancelEvent())
 
 
 @pytest.mark.parametrize("sql", ENDED)

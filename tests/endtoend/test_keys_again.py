@@ -16,6 +16,7 @@ from fix_servers import SharedServers
 from sqlalchemy import func, select
 
 from gateway.budget.charge import Receipt
+from gateway.cancellation import CancelEvent
 from gateway.errors import Code, Refusal
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.query_service import QueryService
@@ -41,7 +42,7 @@ def gateway(
 
 def _ask(gateway: AskedGateway, asking: QueryService, key: str) -> Answer:
     request = Request(_COUNT, dataset="noisy", idempotency=(key, "what it asked"))
-    return asking.answer(gateway.subjects["alice"], request, threading.Event())
+    return asking.answer(gateway.subjects["alice"], request, CancelEvent())
 
 
 def _charges(gateway: AskedGateway) -> int:

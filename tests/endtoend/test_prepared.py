@@ -10,6 +10,7 @@ from endtoend.changing_source import DATASET, PERSONS, Changing, changing
 from endtoend.clinic_gateway import dsn
 from fix_servers import SharedServers
 
+from gateway.cancellation import CancelEvent
 from gateway.engines import connections
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
 from gateway.postgres_server import Lease
@@ -133,7 +134,7 @@ def test_connections_are_given_back_however_questions_end(
         with monkeypatch.context() as patch:
             patch.setattr(stage, _broken)
             with pytest.raises(InternalError):
-                asking.answer(alice, Request(_COUNT, DATASET), threading.Event())
+                asking.answer(alice, Request(_COUNT, DATASET), CancelEvent())
         assert clinic.lent() == 0
     assert clinic.count() == PERSONS
 

@@ -17,6 +17,7 @@ from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, s
 from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 
+from gateway.cancellation import CancelEvent
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Request
 from gateway.stages.reply_grid import Pace
@@ -299,7 +300,7 @@ def test_record_of_a_question_is_written_when_it_is_replied_to(gateway: AskedGat
 
 def test_cancelled_question_is_told_so_when_its_answer_was_ready(gateway: AskedGateway) -> None:
     """It was cancelled while it waited for the grid: same refusal, at the same time, as if it was not ready."""
-    cancelled = threading.Event()
+    cancelled = CancelEvent()
 
     class Cancels(Waited):
         def wait(self, event: threading.Event, seconds: float) -> bool:

@@ -1,6 +1,5 @@
 """A subject whose questions were stopped too often, on a whole gateway: what is refused, and what goes on."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 
 from gateway.app import gateway_api, subject_list
-from gateway.cancellation import Computation, SourceEnd
+from gateway.cancellation import CancelEvent, Computation, SourceEnd
 from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.events import SubjectSuspended
@@ -139,7 +138,7 @@ def test_three_real_timeouts_suspend_and_their_charges_stay(
         for year in (1951, 1952, 1953, 1954):
             text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {year}"
             with pytest.raises(Refusal) as caught:
-                hurried.answer(alice, Request(text, DATASET), threading.Event())
+                hurried.answer(alice, Request(text, DATASET), CancelEvent())
             told.append(caught.value.code)
         assert told == [*[Code.SOURCE_TIMEOUT] * 3, Code.SUBJECT_SUSPENDED]
         assert clinic.charges() == before + 3

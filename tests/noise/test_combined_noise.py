@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from math import exp, floor, prod, sqrt
 
@@ -65,6 +66,7 @@ WIDE: list[tuple[Mechanism, ...]] = [
 ]
 
 
+@cache
 def _weights(noise: Mechanism) -> dict[int, float]:
     if isinstance(noise, DiscreteLaplace):
         far, scale = int(28 * noise.scale) + 2, float(noise.scale)
@@ -76,6 +78,7 @@ def _weights(noise: Mechanism) -> dict[int, float]:
     return {x: one / whole for x, one in found.items()}
 
 
+@cache
 def _together(noises: tuple[Mechanism, ...]) -> NDArray[np.float64]:
     """The distribution of the combination, value by value in exact fractions; that of 0 is in the middle."""
     there, before = _weights(noises[0]), noises[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from fix_policy import read
@@ -47,6 +48,7 @@ def _read(block: str) -> Asked:
     return Asked(title, catalog, tuple(asked), price)
 
 
+@cache
 def policy(catalog: str) -> Policy:
     """The policy of a catalog: the sample clinic's, or that of the cases."""
     path = CLINIC if catalog == "clinic" else ROOM / f"{catalog}.yaml"

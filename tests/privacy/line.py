@@ -6,7 +6,6 @@ the same release is asked for once and remembered: it is exact, so it would be t
 behind it - noise, thresholds, later steps, PostgreSQL's finishing - happens anew each time.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from sqlalchemy import URL
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.app import open_policies, open_query_service
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
+from gateway.cancellation import CancelEvent
 from gateway.engines.sql.group_limits import Key
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
@@ -41,7 +41,7 @@ from gateway.stages.prepare import SourceAccess
 from gateway.stages.purchase import Released
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services
-from gateway.trail.search import all_records
+from gateway.trail.search import all_records, latest_records
 from gateway.twin import Twin
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -62,11 +62,23 @@ class Line:
 
     def answer(self, sql: str, **more: object) -> Answer:
         request = Request(sql, **more)  # type: ignore[arg-type]  # as the request takes them
-        return self.asking.answer(self.alice, request, threading.Event())
+        return self.asking.answer(self.alice, request, CancelEvent())
 
-    def records(self) -> list[Mapping[str, object]]:
+    def records(self, after: int = 0) -> list[Mapping[str, object]]:
+        """The records of the trail after this one, in order."""
+        if not after:
+            with self.ground.engine.connect() as connection:
+                return list(all_records(connection))
+        return self.latest(self.last_record() - after)
+
+    def latest(self, count: int) -> list[Mapping[str, object]]:
         with self.ground.engine.connect() as connection:
-            return list(all_records(connection))
+            return list(latest_records(connection, count))
+
+    def last_record(self) -> int:
+        """The number of the newest record, which is how many there are."""
+        newest = self.latest(1)
+        return int(str(newest[0]["seq"])) if newest else 0
 
 
 @contextmanager
@@ -154,7 +166,7 @@ class Prepared:
             done,
             "q",
             entropy=self.services.entropy,
-            cancelled=threading.Event(),
+            cancelled=CancelEvent(),
             limit_s=self.services.limit_s,
             repeats=RepeatCache(),
         )
@@ -194,7 +206,7 @@ def prepared(
         query.cut,
         NOON,
         services.limit_s,
-        threading.Event(),
+        CancelEvent(),
         bought=tuple(part for one in releases for part in one.parts),
         planted=planted,
     )

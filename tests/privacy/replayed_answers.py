@@ -5,7 +5,6 @@ their noisy tables from the tape. Questions are numbered where they would get ra
 gateway knows besides its source is the same, and whatever is said differently comes from protected rows.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -24,6 +23,7 @@ from sqlalchemy import URL
 
 from gateway.admin.instance import open_foundation
 from gateway.app import open_policies, open_query_service
+from gateway.cancellation import CancelEvent
 from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import TextRows
 from gateway.errors import Refusal
@@ -181,7 +181,7 @@ def _asked(
         price = None if one.epsilon is None else Epsilon.parse(one.epsilon)
         request = Request(one.sql, dataset=one.dataset, epsilon=price, fresh=one.fresh)
         try:
-            answer = here.answer(subjects[one.who], request, threading.Event())
+            answer = here.answer(subjects[one.who], request, CancelEvent())
         except Refusal as refusal:
             outcome = f"{refusal.code} {refusal.title}: {refusal.detail} ({refusal.hint})"
         else:

@@ -62,7 +62,7 @@ def _spent(line: Line) -> dict[str, tuple[Fraction, Fraction]]:
 
 
 def _kinds(line: Line, since: int) -> list[object]:
-    return [record["kind"] for record in line.records()[since:]]
+    return [record["kind"] for record in line.records(since)]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
@@ -87,7 +87,7 @@ def test_answers_say_what_the_ledger_took_when_anything_is_asked(line: Line) -> 
     """`charged` is the price that was asked for, the accounts gave just that, and a receipt's rho is the ledger's."""
     chosen = random.Random(5)  # noqa: S311 - a test's own choice
     for shape in chosen.sample(SHAPES, 12):
-        before, at = _spent(line), len(line.records())
+        before, at = _spent(line), line.last_record()
         price = Epsilon(Fraction(chosen.randrange(1, 1000), 100))
         answer = line.answer(shape.sql, epsilon=price)
         assert answer.charged == answer.price == price
@@ -119,7 +119,7 @@ def test_trail_verifies_when_fifty_random_questions_were_asked(line: Line) -> No
 @pytest.mark.parametrize("sql", REFUSED)
 def test_refused_question_costs_nothing(line: Line, sql: str) -> None:
     """What is refused before the charge leaves every account as it was; what is charged was asked of the source."""
-    before, at = _spent(line), len(line.records())
+    before, at = _spent(line), line.last_record()
     try:
         line.answer(sql)
     except Refusal:
@@ -140,7 +140,7 @@ def test_price_that_the_policy_does_not_take_costs_nothing(line: Line, epsilon: 
 
 def test_estimate_and_listed_keys_cost_nothing(line: Line) -> None:
     """What measures nothing is free, and so is asking for the price."""
-    before, at = _spent(line), len(line.records())
+    before, at = _spent(line), line.last_record()
     line.asking.estimate(line.alice, Request(COUNT))
     assert line.answer("SELECT DISTINCT region FROM patients").charged == Epsilon.zero()
     assert line.answer("SELECT * FROM codes").charged == Epsilon.zero()
@@ -224,7 +224,7 @@ def test_charge_is_kept_when_the_source_fails(
         state_server, twin, tmp_path / "g", source, policy=policy, subjects=SUBJECTS
     ) as line:
         assert line.answer(COUNT).charged == Epsilon.parse("1")
-        at = len(line.records())
+        at = line.last_record()
         with _gone_after_the_charge(source), pytest.raises(Refusal) as told:
             line.answer(COUNT)
         assert "gone" not in str(told.value)

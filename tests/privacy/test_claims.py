@@ -85,7 +85,11 @@ def test_delta_is_taken_off_what_is_proven(kind: type[Pure | Concentrated], delt
     assert kind(1.0, delta).proven(np.array([delta * 5]), np.array([0.0]))[0] > 1
 
 
-@pytest.mark.parametrize("trial", [*TRIALS, *LONG_TRIALS], ids=str)
+@pytest.mark.parametrize(
+    "trial",
+    [*TRIALS, *(pytest.param(one, marks=pytest.mark.full_samples) for one in LONG_TRIALS)],
+    ids=str,
+)
 def test_trial_over_rest_finds_its_bug_and_leaves_the_honest_alone(trial: Trial) -> None:
     """Exactly summed: a bug is missed with a chance below 10^-6, an honest gateway accused below alpha."""
     gaussian = trial.dataset.endswith("gaussian")

@@ -147,17 +147,23 @@ def _misses(
     """How many intervals miss, in each set, of which `told` says how much noise there is."""
     count = len(release.rolled.plan.measures)
     forms: list[Form] = [*map(AggregateRef, range(count)), Over(AggregateRef(1), AggregateRef(0))]
-    truth = _released_exactly(release)
-    missed = {(level, form): 0 for level in range(len(truth.levels)) for form in forms}
+    truth = [
+        Intervals(level.table, level.level.formulas) for level in _released_exactly(release).levels
+    ]
+    values = {
+        (place, form): sum(there.interval(form, -1) or (nan,)) / 2
+        for place, there in enumerate(truth)
+        for form in forms
+    }
+    missed = dict.fromkeys(values, 0)
     for _ in range(many):
         found = _released(release, stream, MANY)
-        for place, (noisy, exact) in enumerate(zip(found.levels, truth.levels, strict=True)):
+        for place, noisy in enumerate(found.levels):
             table = replace(noisy.table, noises=told.noises(noisy.level))
             here = Intervals(table, noisy.level.formulas)
-            there = Intervals(exact.table, exact.level.formulas)
             for form in forms:  # in the last group of each set: all have the same noise
                 low, high = here.interval(form, -1) or (-inf, inf)
-                value = sum(there.interval(form, -1) or (nan,)) / 2
+                value = values[place, form]
                 slack = 1e-14 * abs(value)  # floats
                 missed[place, form] += not low - slack <= value <= high + slack
     return missed

@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from sqlalchemy import URL
 from gateway.admin.instance import Foundation
 from gateway.app import open_policies, open_query_service
 from gateway.budget.report import AccountBalance
+from gateway.cancellation import CancelEvent
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.in_force import Cause, CurrentPolicies
@@ -93,7 +93,7 @@ class Place:
         before = len(self.opened.events)
         try:
             return self.asking.answer(
-                self.subject(who), self.request(sql, epsilon, **more), threading.Event()
+                self.subject(who), self.request(sql, epsilon, **more), CancelEvent()
             )
         except Refusal as refusal:
             for event in self.opened.events[before:]:

@@ -6,12 +6,12 @@
 import json
 import os
 import sys
-import threading
 from contextlib import closing
 from pathlib import Path
 
 from gateway.admin.instance import open_foundation
 from gateway.app import open_policies, open_query_service, open_twin_of
+from gateway.cancellation import CancelEvent
 from gateway.config import SettingsConflict
 from gateway.requests.request import Request
 
@@ -26,7 +26,7 @@ def _serve(home: Path, dataset: str) -> None:
             _say("ready")
             for line in sys.stdin:
                 request = Request(line.strip(), dataset=dataset)
-                answer = asking.answer(alice, request, threading.Event())
+                answer = asking.answer(alice, request, CancelEvent())
                 _say([[list(row) for row in answer.rows], str(answer.charged.value)])
 
 

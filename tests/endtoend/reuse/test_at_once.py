@@ -15,6 +15,7 @@ from typing import IO, Any
 from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.datasets import POSTGRESQL, Opened, Place
 
+from gateway.cancellation import CancelEvent
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.requests.request import Answer
 
@@ -81,9 +82,7 @@ def test_question_is_paid_once_when_it_comes_again_while_it_is_worked_on(place: 
     asking = place.asking
     slow = replace(asking, services=replace(asking.services, entropy=held))
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(
-            slow.answer, place.subject("alice"), place.request(_SUM), threading.Event()
-        )
+        first = pool.submit(slow.answer, place.subject("alice"), place.request(_SUM), CancelEvent())
         assert held.wanted.wait(_PATIENCE_S)
         second = pool.submit(place.ask, _SUM)
         threading.Event().wait(

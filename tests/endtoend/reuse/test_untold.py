@@ -4,7 +4,6 @@ The worlds differ in what others asked: the same, in other words, at other price
 control is the setting under which it is told.
 """
 
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -29,6 +28,7 @@ from fix_servers import SharedServers
 from gateway.admin.actions import grant
 from gateway.budget.account import Limits
 from gateway.budget.report import standings
+from gateway.cancellation import CancelEvent
 from gateway.errors import Refusal
 from gateway.postgres_server import Lease
 from gateway.requests.request import CacheUse
@@ -234,9 +234,7 @@ def test_nobody_waits_for_what_somebody_else_buys_at_this_moment(crowd: Opened) 
     held = Held()
     slow = replace(place.asking, services=replace(place.asking.services, entropy=held))
     with ThreadPoolExecutor(1) as pool:
-        theirs = pool.submit(
-            slow.answer, place.subject("dave"), place.request(_SUM), threading.Event()
-        )
+        theirs = pool.submit(slow.answer, place.subject("dave"), place.request(_SUM), CancelEvent())
         try:
             assert held.wanted.wait(60)
             mine = place.ask(_SUM)

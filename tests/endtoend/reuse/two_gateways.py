@@ -7,7 +7,6 @@ chance, and stand as their places in the transcript; everything else is there by
 import random
 import re
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from fix_gateway import Client
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, query_api, serve_wire
 from gateway.auth.key_store import KeyOrder
+from gateway.cancellation import CancelEvent
 from gateway.frontends.rest.app import create_app
 from gateway.query_service import QueryService
 from gateway.telemetry.metrics import Metrics
@@ -60,9 +60,7 @@ class World:
 
     def others_ask(self, sql: str, who: str = "dave", epsilon: str | None = None) -> None:
         self.chance.begin(sql)
-        self.asking.answer(
-            self.place.subject(who), self.place.request(sql, epsilon), threading.Event()
-        )
+        self.asking.answer(self.place.subject(who), self.place.request(sql, epsilon), CancelEvent())
 
     def asks(self, path: str, sql: str, headers: dict[str, str] | None = None, **more: Any) -> Any:  # noqa: ANN401 - JSON
         """A question of alice's, whose reply is written down as it came."""

@@ -4,7 +4,6 @@ What was proven before does not hold of the rows that are counted then: they are
 several rows where they had one, and it is held against that world without each person.
 """
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from property.moves import Groups, excesses, groups_of
 from queries import analyzed
 
 from gateway.binding.bound import Cut, Release, Stage
+from gateway.cancellation import CancelEvent
 from gateway.datasets.dataset import ServedDataset
 from gateway.errors import Code, Refusal
 from gateway.noise.allocation import ReleaseNoise
@@ -85,7 +85,7 @@ class _Asked:
         self, serving: ServedDataset, cut: Cut, parts: Sequence[ReleaseNoise], limit_s: float
     ) -> None:
         self.parts = parts
-        self._access: tuple[Any, ...] = (serving, "alice", cut, NOON, limit_s, threading.Event())
+        self._access: tuple[Any, ...] = (serving, "alice", cut, NOON, limit_s, CancelEvent())
 
     @classmethod
     def of(cls, made: Bench, said: Sentence) -> "_Asked | None":

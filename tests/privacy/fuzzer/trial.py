@@ -1,6 +1,5 @@
 """One statement through the whole line, in all worlds at once: what becomes of it, and everything that is wrong."""
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from privacy.fuzzer.worlds import Server, Worlds, worlds_in
 from queries import analyzed, executed
 
 from gateway.budget.account import Currency
+from gateway.cancellation import CancelEvent
 from gateway.datasets.dataset import Proofs, ServedDataset
 from gateway.datasets.view import Views
 from gateway.errors import Code, Refusal
@@ -112,7 +112,7 @@ class Bench:
         cut = query.cut
         price = PRICE if query.measures else None
         releases = tuple(map(_silent, noise_for_price(query, price)))
-        never = threading.Event()
+        never = CancelEvent()
         with Everywhere(
             serving,
             subject.name,
