@@ -6,16 +6,14 @@ title contains TITLE, and nothing else. `--full-samples` lets statistics take al
 
 import gc
 import os
-import sys
 from collections.abc import Iterator
-from importlib.abc import MetaPathFinder
-from importlib.util import find_spec
 from pathlib import Path
 
 import laws
 import pytest
 from hypothesis import settings
 from kinds import mark_kind, unit_guard
+from no_pandas import do_not_look_for_pandas
 from order import put_together
 from samples import Samples, draws
 from scratch import PASSABLE, Scratch, make_passable
@@ -34,19 +32,7 @@ pytest_plugins = (
 
 
 _scratch = Scratch()
-
-
-class NoPandas(MetaPathFinder):
-    """Says at once that pandas is not installed: DuckDB asks for every parameter of a statement."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        del path, target
-        if fullname == "pandas":
-            raise ModuleNotFoundError(name=fullname)
-
-
-if find_spec("pandas") is None:
-    sys.meta_path.insert(0, NoPandas())
+do_not_look_for_pandas()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

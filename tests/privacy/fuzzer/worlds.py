@@ -4,17 +4,16 @@ The statements are those that the gateway renders: which world they are about is
 search path in PostgreSQL and by its database in DuckDB. Rows lie in another order in every world.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from time import perf_counter, thread_time
 from typing import Any, Final, TypeVar
 
 import duckdb
 import psycopg
 from fix_sample import plain
+from no_pandas import do_not_look_for_pandas
 from privacy.fuzzer.alarm import Alarm
 from privacy.fuzzer.catalogs import Catalog
 from property.small_worlds import World
@@ -63,10 +62,10 @@ class Server:
     def open(cls, url: URL, prefix: str) -> Iterator["Server"]:
         """`url` is a database of PostgreSQL in which schemas may be made."""
         options = f"-c statement_timeout={int(_STOPPED_S * 1000)} -c jit=off -c TimeZone=UTC"
+        do_not_look_for_pandas()
         there = url.update_query_dict({"options": options})
         engine = create_engine(there, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         with (
-            _without_pandas(),
             Alarm.running() as alarm,
             engine.connect() as postgresql,
             psycopg.connect(plain(url), autocommit=True) as writer,
@@ -227,17 +226,3 @@ def _fill_duckdb(
         server.duckdb.execute(f"USE {place}")
         for sql, values in filling(world.shuffled(-number), "duckdb", catalog.constraints):
             server.duckdb.execute(sql, values)
-
-
-@contextmanager
-def _without_pandas() -> Iterator[None]:
-    """DuckDB's driver looks for it on the disk again with every value that is bound; where it is not, that is said once."""
-    if find_spec("pandas") is not None:
-        yield
-        return
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # that is how Python is told
-    try:
-        yield
-    finally:
-        with suppress(KeyError):
-            del sys.modules["pandas"]
