@@ -29,11 +29,11 @@ from gateway.overlap.group_cuts import KeyGrouping, missed_sums
 from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
 from gateway.overlap.known_sizes import largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
-from gateway.overlap.question_part import QuestionPart
+from gateway.overlap.question_part import QuestionPart, cut_sides
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import RegionAxis
 from gateway.regions.boxes import Axes, Side, hull_cells, meet_boxes, subtract_boxes
-from gateway.regions.cells import Cells, all_cells, intersection, is_empty, is_fine
+from gateway.regions.cells import all_cells, is_empty, is_fine
 
 MOST_CLOSE: Final = 64
 _MOST_MISFITS: Final = 4
@@ -254,10 +254,10 @@ def _shifted(
     """Single groups of the one against the nearest groups of the other, where both cut one axis."""
     name = mine.axis.name
     for group in missed_sums(mine, theirs, _MOST_MISFITS):
-        one = _cut(new, name, group)
+        one = cut_sides(new, name, group)
         yield one, nearest_groups(old, one, theirs, part), _by_size(mine, theirs)
     for group in missed_sums(theirs, mine, _MOST_MISFITS):
-        one = _cut(old, name, group)
+        one = cut_sides(old, name, group)
         yield nearest_groups(new, one, mine, part), one, _by_size(mine, theirs)
 
 
@@ -279,19 +279,9 @@ def _common(
     whole = all_cells(mine.axis)
     asked, answered = here.get(name) or whole, there.get(name) or whole
     return (
-        _cut(new, name, theirs.groups_meeting(answered)),
-        _cut(old, name, mine.groups_meeting(asked)),
+        cut_sides(new, name, theirs.groups_meeting(answered)),
+        cut_sides(old, name, mine.groups_meeting(asked)),
     )
-
-
-def _cut(sides: list[Side], name: str, cells: Cells) -> list[Side]:
-    """The boxes, restricted to these cells of the axis."""
-    made: list[Side] = []
-    for one in sides:
-        left = intersection(one[name], cells) if name in one else cells
-        if not is_empty(left):
-            made.append({**one, name: left})
-    return made
 
 
 def nearest_groups(

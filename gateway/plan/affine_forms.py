@@ -55,17 +55,19 @@ class AffineForms:
     """The forms of the expressions of one plan. Names are followed to the expressions that they were given to.
 
     `_given` has the expressions behind a name, `_measured` its aggregate for each person, `_windows` its window function;
-    `_rows` is over how many rows of a person these are taken at most.
+    `_rows` is over how many rows of a person these are taken at most. `for_rights`: COALESCE with a constant is affine. For
+    the auditor it is a condition on NULL.
     """
 
     _given: Mapping[str, tuple[Scalar, ...]]
     _measured: Mapping[str, Measure] = field(default_factory=dict)
     _windows: Mapping[str, WindowCall] = field(default_factory=dict)
     _rows: Mapping[str, int | None] = field(default_factory=dict)
+    for_rights: bool = False
     _forms: dict[str, Form] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Node) -> Self:
+    def of(cls, plan: Node, *, for_rights: bool = False) -> Self:
         """The forms of this plan."""
         below = tuple(walk_nodes(plan))
         return cls(
@@ -73,6 +75,7 @@ class AffineForms:
             {name: measure for node in below for name, measure in _measured(node)},
             {name: call for node in below if isinstance(node, Window) for name, call in node.items},
             {name: rows for node in below for name, rows in _rows_behind(node)},
+            for_rights,
         )
 
     def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
@@ -104,11 +107,24 @@ class AffineForms:
             case _:
                 return rounding.condition_form(scalar.type)
 
+    def _or_constant(self, one: Scalar, other: Literal, kind: ColumnType) -> Form:
+        """A number, or a constant where it is NULL: its sum is made of SUM and COUNT of the number, which `aggregate` permits."""
+        form = _cast(self.form(one), one.type, kind)
+        constant = _cast(self.form(other), other.type, kind)
+        if form.cuts or constant.ends is None:
+            return rounding.condition_form(kind)
+        made = rounding.merge_forms([form, constant], kind)
+        return replace(made, chosen=form.chosen, mixed=form.mixed)
+
     def _of_choice(self, scalar: Case | Call) -> Form:
         """A condition, and where its values are: that of numbers that are handed on is known."""
         match scalar:
             case Case():
                 given = scalar.results
+            case Call("coalesce", (one, Literal() as other)) if self.for_rights and _is_number(
+                scalar
+            ):
+                return self._or_constant(one, other, scalar.type)
             case Call("nullif", (one, _)):
                 given = (one,)
             case Call(function, parts) if function in _ONE_OF:
@@ -224,6 +240,8 @@ def _column(ref: Ref) -> Form:
     domain = ref.domain
     if isinstance(domain, Interval):
         low, high = _ends_of_value(domain.low), _ends_of_value(domain.high)
+        if low is not None and low == high:
+            return rounding.constant_form(low[0])
         if low is not None and high is not None:
             return rounding.domain_form((low[0], high[1]), high[1] - low[0])
     if isinstance(domain, Values) and ref.type.family in NUMBERS:

@@ -56,14 +56,13 @@ _ARITHMETIC: Final = frozenset({"+", "-"})
 class ComparedValues(AffineForms):
     """The sources of values in one plan: the name of the one column or aggregate behind each.
 
-    Without `compares_sums`, sums and means of a person's rows are mixed: which of two sums is greater depends on how many
-    rows are behind each, and conditions choose these. Rights use this rule. The auditor compares sums if they are multiples of
+    With `for_rights`, sums and means of a person's rows are mixed: which of two sums is greater depends on how many
+    rows are behind each, and conditions choose these. The auditor compares sums if they are multiples of
     one column: otherwise it could not read a condition on the greatest monthly sum, which people with the right to filter ask.
 
     INVARIANT: a name is followed once. Expressions that contain a name twice, level by level, would double the work.
     """
 
-    compares_sums: bool = False
     _sources: dict[tuple[str, bool, bool], str | None] = field(default_factory=dict)
 
     def is_mixed(self, scalar: Scalar, *, equal: bool = True, of_person: bool = True) -> bool:
@@ -81,7 +80,9 @@ class ComparedValues(AffineForms):
             case Ref():
                 return self._source_of_name(scalar.field.id, equal, of_person)
             case Case():
-                return self._source_of_case(scalar, equal, of_person)
+                return self._source_of_choice(scalar.results, equal, of_person)
+            case Call("coalesce", parts):
+                return self._source_of_choice(parts, equal, of_person)
             case Cast(what) | Shift(what):
                 inner = self._source(what, equal, of_person)
                 return _CHOSEN if inner and what.type.family is Family.BOOLEAN else inner
@@ -106,8 +107,13 @@ class ComparedValues(AffineForms):
         is_product = call.function == "*" and len(read) == len(set(read))
         return is_product and all(map(self._is_multiple, call.parts))
 
-    def _source_of_case(self, case: Case, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
-        results = [one for one in dict.fromkeys(case.results) if not is_null(one)]
+    def _source_of_choice(
+        self,
+        given: Sequence[Scalar],
+        equal: bool,  # noqa: FBT001
+        of_person: bool,  # noqa: FBT001
+    ) -> str | None:
+        results = [one for one in dict.fromkeys(given) if not is_null(one)]
         found = [self._source(one, equal, of_person) for one in results]
         if all(one in {_CONSTANT, _CHOSEN} for one in found):
             return _CHOSEN
@@ -146,7 +152,7 @@ class ComparedValues(AffineForms):
         if made_of.function in _ADDED:
             if source in {_CONSTANT, _CHOSEN}:
                 return name
-            if of_person and not self.compares_sums:
+            if of_person and self.for_rights:
                 return None
             if self._is_multiple(one):
                 return name
@@ -178,11 +184,13 @@ class ComparedValues(AffineForms):
         return False
 
     def _has_choice(self, scalar: Scalar) -> bool:
-        """Whether a CASE of several values, or a condition as a number, is a part of it or behind a name in it."""
+        """Whether a CASE or COALESCE of several values, or a condition as a number, is a part of it or behind a name in it."""
         left, seen = [scalar], set[str]()
         while left:
             for one in walk_scalar(left.pop()):
                 if isinstance(one, Case) or one.type.family is Family.BOOLEAN:
+                    return True
+                if isinstance(one, Call) and one.function == "coalesce":
                     return True
                 if isinstance(one, Ref) and one.field.id not in seen:
                     seen.add(one.field.id)

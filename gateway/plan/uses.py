@@ -42,7 +42,7 @@ class Use:
 
 def plan_uses(plan: Aggregate) -> frozenset[Use]:
     """All uses in the plan."""
-    affinity = Affinity.of(plan)
+    affinity = Affinity.of(plan, for_rights=True)
     found = {
         Use(column, operation)
         for node in walk_nodes(plan)
@@ -50,7 +50,7 @@ def plan_uses(plan: Aggregate) -> frozenset[Use]:
         for column in columns
     }
     read = drop_unused(plan.child, column_ids(*plan.scalars))
-    affinity = Affinity.of(read)
+    affinity = Affinity.of(read, for_rights=True)
     ordering = [
         affinity.order_conditions(call, node.child)
         for node in walk_nodes(read)

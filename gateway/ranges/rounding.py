@@ -60,7 +60,7 @@ def rounded_sums(plan: Node) -> frozenset[Summing]:
     found = [(node, one) for node in walk_nodes(plan) for one in _summing(node) if one.arguments]
     if not found:
         return frozenset()
-    forms = AffineForms.of(plan)
+    forms = AffineForms.of(plan, for_rights=True)
     return frozenset(
         one
         for node, one in found

@@ -73,8 +73,7 @@ class Lineage(Derivation):
         cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
     ) -> "Lineage":
         """The lineage of one plan, before it is read."""
-        affinity = replace(Affinity.of(plan), compares_sums=True)
-        return cls(constants, known, affinity=affinity, rounded=rounded_sums(plan))
+        return cls(constants, known, affinity=Affinity.of(plan), rounded=rounded_sums(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:

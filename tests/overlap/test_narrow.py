@@ -266,6 +266,32 @@ def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
     assert refusal(chosen, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is not None
 
 
+def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
+    """`GROUP BY year = 1922` asks about the people born then; a table of all years has small groups that nobody chose."""
+    few = past(1, where((YEAR, ranges((1922, 1922)))), counts=[6], spread=Fraction(1))
+    cells = (ranges((1922, 1922)), StepCells(((FIRST, 1921), (1923, LAST))))
+    asked = ground(EVERYTHING, by(YEAR, *cells, text="(t.year = 1922)"))
+    assert refusal(asked, [few]) is not None
+    beside = ground(
+        EVERYTHING,
+        by(YEAR, *cells, text="(t.year = 1922)"),
+        by(SIDE, names("north"), names("east")),
+    )
+    assert refusal(
+        beside,
+        [
+            past(
+                2,
+                where((YEAR, ranges((1922, 1922))), (SIDE, names("east"))),
+                counts=[6],
+                spread=Fraction(1),
+            )
+        ],
+    )
+    every = [ranges((one, one)) for one in range(1900, 2000)]
+    assert refusal(ground(EVERYTHING, by(YEAR, *every, text="t.year")), [few]) is None
+
+
 @for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
     "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)"])  # fmt: skip
 def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:

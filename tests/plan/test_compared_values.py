@@ -60,6 +60,11 @@ _MIXED: Final = {
     "a CASE behind an aggregate and one beside it": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(m + CASE
         WHEN diagnosis = 'flu' THEN m ELSE -150000 END) z FROM (SELECT p.patient_id, diagnosis,
         MAX(CASE WHEN cost > 100 THEN income ELSE 300000 END) m FROM {_VISITED} GROUP BY 1, 2) s GROUP BY 1) t""",
+    "a value or a constant where it is NULL": f"SELECT SUM(z) FROM (SELECT p.patient_id, MAX(COALESCE(CASE WHEN cost > 5 THEN income END, 50000)) z FROM {_VISITED} GROUP BY 1) t",
+    "a sum of constants of the same column": "SELECT AVG(income * (income * 0 + 0.00001) + 1000000000.5) FROM patients",
+    "a person's mean whose lattice is wider than its range": """SELECT AVG(x) FROM (SELECT patient_id,
+        AVG(income * (birth_year - 1920 + 0.0000001)) x FROM patients WHERE birth_year IN (1920) GROUP BY 1) t""",
+    "different values of a product": f"SELECT COUNT(DISTINCT income * cost) FROM {_VISITED}",
     "a square": f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX((income - 5) * (income - 5)) m FROM {_VISITED} GROUP BY 1) z",
     "a sum of two columns in each row": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(s) z FROM (SELECT p.patient_id,
         visit_date, SUM(income + 100 * {_DAYS}) s FROM {_VISITED} GROUP BY 1, 2) q GROUP BY 1) t""",
@@ -169,6 +174,25 @@ def test_order_by_the_keys_of_a_grouping_has_no_ties() -> None:
     sql = f"SELECT SUM(s - l) FROM (SELECT s, {lag} l FROM ({inner}) t) u"
     assert "filter visits.cost" not in _uses(sql)
     assert "filter visits.cost" in _uses(sql.replace("ORDER BY d)", "ORDER BY 1 - 1)"))
+
+
+_HONEST: Final = {
+    "0 for persons without rows": """SELECT SUM(COALESCE(s, 0)) FROM (SELECT p.patient_id, SUM(income) s FROM patients p
+        LEFT JOIN visits v ON v.patient_id = p.patient_id GROUP BY 1) t""",
+    "a mean with a constant for NULL": "SELECT AVG(COALESCE(income, 30000)) FROM patients",
+    "a difference between a value and the one before": f"""SELECT AVG(income - l) FROM (SELECT income, lag(income)
+        OVER (PARTITION BY p.patient_id ORDER BY visit_date, visit_id) l FROM {_VISITED}) t""",
+    "a product with a column of one value": "SELECT SUM(income * birth_year) FROM patients WHERE birth_year = 1980",
+    "a quadratic form": "SELECT SUM(income * income - 5 * income) FROM patients",
+    "a slope": f"SELECT REGR_SLOPE(income, EXTRACT(year FROM visit_date)) FROM {_VISITED}",
+    "a value and a sum": "SELECT AVG(i - s) FROM (SELECT patient_id, MAX(income) i, SUM(income) s FROM patients GROUP BY 1) t",
+}  # fmt: skip
+
+
+@for_each("sql", _HONEST.values())
+def test_sums_that_are_linear_need_no_filter(sql: str) -> None:
+    """They reveal sums of the column, of its squares and products, and how many values there are."""
+    assert "filter patients.income" not in _uses(sql)
 
 
 def test_distribution_over_persons_of_two_columns_needs_no_filter() -> None:

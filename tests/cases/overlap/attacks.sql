@@ -699,3 +699,7 @@ SELECT AVG(income * (birth_year - 1980 + 0.00001) + 1000000000.50001) FILTER (WH
 -- title: ties in an order that are a condition on two columns
 SELECT SUM(l) FROM (SELECT patient_id, k, lag(tag) OVER (PARTITION BY patient_id ORDER BY birth_year) l FROM (SELECT p.patient_id, birth_year, (income > 50000) = (cost > 100) k, CASE WHEN cost > 100 THEN 1 ELSE 0 END tag FROM patients p JOIN visits v ON v.patient_id = p.patient_id) t) u WHERE k OR NOT k;
 SELECT SUM(l) FROM (SELECT patient_id, k, lag(tag) OVER (PARTITION BY patient_id ORDER BY birth_year) l FROM (SELECT p.patient_id, birth_year, (income > 50001) = (cost > 100) k, CASE WHEN cost > 100 THEN 1 ELSE 0 END tag FROM patients p JOIN visits v ON v.patient_id = p.patient_id) t) u WHERE k OR NOT k;
+
+-- title: a small group by a key that HAVING picks
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT COUNT(*) FROM patients WHERE region = 'west' GROUP BY birth_year >= 1923 HAVING birth_year >= 1923;
