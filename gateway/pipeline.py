@@ -86,8 +86,7 @@ def release_query(
     query = price_for_accuracy(analyze_query(bound, dataset), services.journal)
     require_new_key(query, services.journal)
     cache, repeats = services.caches[query.policy.name], services.repeats.of(dataset)
-    now, limit_s = query.question.asked_at, services.limit_s
-    with SourceAccess(dataset, query.subject, query.cut, now, limit_s, cancelled) as source:
+    with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
         attempts = Attempts(cache, source, services.pace.wait, cancelled)
         for attempt in attempts:
             with attempt:
@@ -97,7 +96,7 @@ def release_query(
                     journal=services.journal,
                     proven=source.proven,
                     now=services.now(),
-                    limit_s=limit_s,
+                    limit_s=services.limit_s,
                     repeats=repeats,
                 )
                 prepare_query(quote, source)
@@ -108,7 +107,6 @@ def release_query(
             query,
             attempts.bill,
             source,
-            cache,
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,

@@ -56,7 +56,6 @@ def executed(
         query,
         Bill(Quote(releases)),
         source,
-        services.caches[query.policy.name],
         record=record_of(services, query.question),
         system_rows=services.system_rows,
         entropy=entropy,

@@ -12,7 +12,6 @@ from gateway.plan.relations import StagedRows
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
-from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.group_sizes import stored_sizes
 from gateway.results.constants import (
     ConstantTable,
@@ -37,7 +36,6 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
     query: AnalyzedQuery,
     bill: Bill,
     source: SourceAccess,
-    cache: ReleaseCache,
     *,
     record: QueryRecord,
     system_rows: SystemRows,
@@ -61,7 +59,7 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
                     place, quoted = next(waiting)
                     if stages:
                         # before its statement reaches the source; the charge is durable, and stays
-                        audit_release(query, bill.quote, place, stages, cache)
+                        audit_release(query, bill.quote, place, stages)
                     tables = [
                         _measure(one, bill, source, stages, record, entropy)
                         for one in quoted.measurements

@@ -167,11 +167,7 @@ def quote_nothing(query: AnalyzedQuery) -> Quote:
 
 
 def audit_release(
-    query: AnalyzedQuery,
-    quote: Quote,
-    place: int,
-    constants: Mapping[str, StagedRows],
-    cache: ReleaseCache,
+    query: AnalyzedQuery, quote: Quote, place: int, constants: Mapping[str, StagedRows]
 ) -> None:
     """Audit one release again when the constants that its conditions compare with are known.
 
@@ -189,7 +185,7 @@ def audit_release(
         if part.shares.cost
         for scope in part.with_constants(names, constants)
     ]
-    members = query.policy.auditing.trusted_with(query.subject)
+    members, cache = query.policy.auditing.trusted_with(query.subject), quote.plan.context.cache
     with cache.still:
         if news:
             audit(news, cache.history(members), query.policy.auditing)

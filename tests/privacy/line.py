@@ -128,7 +128,9 @@ class Remembering(SourceAccess):
                     self.prepare(self.bought)
                     self.known[key] = super().run(analysis, staged)
             else:
-                wrong = self.planted(bound_release(analysis, now=self.now, proven=self.proven))
+                wrong = self.planted(
+                    bound_release(analysis, now=self.query.question.asked_at, proven=self.proven)
+                )
                 self.known[key] = self.serving.source.run(wrong, staged, limit_s=self.limit_s)
         return self.known[key]
 
@@ -142,7 +144,9 @@ class Remembering(SourceAccess):
                     self.prepare(self.bought)
                     self.counted[key] = super().count(analysis, shown, staged)
             else:
-                wrong = self.planted(bound_release(analysis, now=self.now, proven=self.proven))
+                wrong = self.planted(
+                    bound_release(analysis, now=self.query.question.asked_at, proven=self.proven)
+                )
                 found = self.serving.source.count(wrong, shown, staged, limit_s=self.limit_s)
                 self.counted[key] = dict(zip(analysis.histograms, found, strict=True))
         return self.counted[key]
@@ -202,9 +206,7 @@ def prepared(
         releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
     access = Remembering(
         services.find_dataset(query.question),
-        subject.name,
-        query.cut,
-        NOON,
+        query,
         services.limit_s,
         CancelEvent(),
         bought=tuple(part for one in releases for part in one.parts),

@@ -115,9 +115,7 @@ class Bench:
         never = CancelEvent()
         with Everywhere(
             serving,
-            subject.name,
-            cut,
-            NOON,
+            query,
             self.services.limit_s,
             never,
             every=self.every,
