@@ -4,7 +4,6 @@ An analyst who has the groups has every sum of them. The sum that can come neare
 of the groups that lie more inside of it than outside; if that one is not near, none is.
 """
 
-import re
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -23,24 +22,12 @@ from gateway.regions.cells import (
     minus,
     union,
 )
+from gateway.regions.chosen_keys import has_chosen_bounds
 from gateway.regions.scope import GroupKey
 
 Wholes: TypeAlias = NDArray[np.int64]
 
 _FEW: Final = 4
-_COLUMN: Final = re.compile(r'(?:[\w$]+|"(?:[^"]|"")*")(?:\.(?:[\w$]+|"(?:[^"]|"")*"))*')
-_ROUND: Final = r"(?:[125]|25)0*"
-_CUTS: Final = tuple(
-    re.compile(one, re.DOTALL)
-    for one in (
-        r"date_trunc\('\w+', (.+)\)",
-        r"extract\(\w+ from (.+)\)",
-        r"cast\((.+) as (?:date|timestamp without time zone|timestamp with time zone)\)",
-        r"floor\((.+)\)",
-        rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as numeric\))\)",
-    )
-)
-"""Keys with boundaries that the calendar or round numbers set: in these the text inside is a key of this kind again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,19 +136,6 @@ class KeyGrouping:
                 null = [one for _, one in self.ordered.null] if wanted.null else []
                 return [*ends, *null], whole
         return [one for _, one in self.ordered.met_by(wanted)], None
-
-
-def has_chosen_bounds(text: str) -> bool:
-    """Whether the analyst chose the boundaries of the key's groups, as in `year >= 1923` or `(day - 3) / 7`.
-
-    Nobody chooses where a month, a decade or a value of a column begins.
-    """
-    while not _COLUMN.fullmatch(text):
-        found = next((each for one in _CUTS if (each := one.fullmatch(text))), None)
-        if found is None:
-            return True
-        text = found[1]
-    return False
 
 
 def grouping_of(key: GroupKey) -> KeyGrouping | None:

@@ -1,8 +1,10 @@
 """Columns that nothing reads: they are not computed, and not scanned."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from gateway.plan.aggregates import PerUnit
+from gateway.plan.fields import Tie
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
@@ -31,15 +33,29 @@ def drop_unused(  # noqa: PLR0911 - one answer for each kind of node
             kept_calls = Window(plan.child, calls)
             return _over(kept_calls, wanted | column_ids(*kept_calls.scalars))
         case UnionAll():
-            # columns go by place: both sides keep all of theirs
-            below = tuple(
-                drop_unused(one, frozenset(each.id for each in one.fields)) for one in plan.below
-            )
-            return rebuild_node(plan, below)
+            places = {place for place, one in enumerate(plan.fields) if one.id in wanted}
+            return rebuild_node(plan, tuple(_blank(one, places) for one in plan.below))
         case PerUnit():
             return _per_unit(plan, wanted)
         case _:
             raise BrokenPlan("a node that has other columns than rows of persons")
+
+
+def _blank(side: Node, places: Collection[int]) -> Node:
+    """A side of a union, whose columns go by place: those that nothing reads are NULL. The person is kept."""
+    kept = [
+        one.id
+        for place, one in enumerate(side.fields)
+        if place in places or one.tie is not Tie.NONE or not isinstance(side, Project)
+    ]
+    if not isinstance(side, Project):
+        return drop_unused(side, frozenset(kept))
+    items = tuple(
+        (name, one if made.id in kept else Literal(None, one.type))
+        for (name, one), made in zip(side.items, side.fields, strict=True)
+    )
+    made = Project(side.child, side.alias, items)
+    return _over(made, column_ids(*made.scalars))
 
 
 def _items(plan: Project, wanted: frozenset[str]) -> tuple[tuple[str, Scalar], ...]:

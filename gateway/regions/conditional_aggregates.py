@@ -42,7 +42,7 @@ def regions_of(measure: Measure, followed: ResolvedPlan) -> Iterator[Region]:
     arguments = tuple(map(followed.resolved, measure.arguments))
     chosen = followed.choice_of(measure)
     if chosen is not None:
-        yield _joined(base, opaque_region(chosen, followed.bases))
+        yield join_regions(base, opaque_region(chosen, followed.bases))
     covered = False
     for argument in arguments:
         if alone := _alone(measure, argument):
@@ -90,7 +90,7 @@ def _of_argument(
         if not found or len(found) > MOST_ARMS:
             found = [opaque_region(whole, followed.bases)]
         for arm in found:
-            yield _joined(base, arm)
+            yield join_regions(base, arm)
 
 
 def _arms(part: Scalar, followed: ResolvedPlan) -> Iterator[Region]:
@@ -104,7 +104,7 @@ def _arms(part: Scalar, followed: ResolvedPlan) -> Iterator[Region]:
                 for one in list(islice(_arms(_as_choice(inner), followed), MOST_ARMS + 1)) or [
                     opaque_region(inner, followed.bases)
                 ]:
-                    yield _joined(here, one)
+                    yield join_regions(here, one)
         return
     names = column_ids(part)
     base = followed.bases[next(iter(names))] if len(names) == 1 else None
@@ -157,10 +157,10 @@ def _as_choice(part: Scalar) -> Scalar:
 
 def _met(base: Region, conditions: Iterable[Scalar], followed: ResolvedPlan) -> Region:
     narrowed = followed.where(conditions)
-    return _joined(base, narrowed)
+    return join_regions(base, narrowed)
 
 
-def _joined(base: Region, other: Region) -> Region:
+def join_regions(base: Region, other: Region) -> Region:
     """The rows of both; the rows of the second if both together would be too many boxes."""
     try:
         return base.meet(other)

@@ -8,7 +8,7 @@ from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.functions.thresholds import Unsolved
 from gateway.lru_cache import LruCache
-from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids
+from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids, transform
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
@@ -25,7 +25,13 @@ from gateway.regions.cells import (
 from gateway.regions.monotone import solve_comparison
 from gateway.regions.predicate import truth_of
 from gateway.regions.region import Region, TooLarge
-from gateway.regions.tabulate import Classes, memory_weight, tabulate_values, value_cells
+from gateway.regions.tabulate import (
+    Classes,
+    memory_weight,
+    tabulate_values,
+    value_cells,
+    with_reciprocal,
+)
 from gateway.sensitivity.analysis import EnumeratedGroups
 
 _Values = tuple[Value | None, ...]
@@ -72,6 +78,7 @@ def _all(given: Iterable[Cells | None]) -> tuple[Cells, ...] | None:
 def _solved(scalar: Scalar, base: Base, axis: RegionAxis, value: Value | None) -> Cells | None:
     if axis.kind is not AxisKind.STEPS:
         return None
+    scalar = transform(scalar, with_reciprocal)
     try:
         if value is None:
             # the expression is NULL exactly where the column is NULL
@@ -84,7 +91,7 @@ def _solved(scalar: Scalar, base: Base, axis: RegionAxis, value: Value | None) -
 
 def _classes(scalar: Scalar, base: Base, axis: RegionAxis) -> Classes | None:
     """All values of the expression, each with its cells."""
-    found = tabulate_values(scalar, base.field, axis)
+    found = tabulate_values(scalar, base.field, axis, as_key=True)
     if found is not None:
         return found
     if isinstance(scalar, Literal):

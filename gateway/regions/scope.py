@@ -18,7 +18,8 @@ from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
 from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
-from gateway.regions.conditional_aggregates import regions_of
+from gateway.regions.chosen_keys import parts_of_key
+from gateway.regions.conditional_aggregates import join_regions, regions_of
 from gateway.regions.declarations import declarations
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
@@ -107,9 +108,16 @@ def _keys(
     keys = []
     for (_, one), listed in zip(plan.keys, values, strict=True):
         made = part.inside(whole.resolved(one))
-        axis, cells = key_axis(made, listed, part.bases)
-        keys.append(GroupKey(scalar_sql(made), axis, listed, cells))
+        keys.append(_key_of(made, listed, part))
     return tuple(keys)
+
+
+def _key_of(
+    scalar: Scalar, listed: tuple[Value | None, ...] | None, part: ResolvedPlan
+) -> GroupKey:
+    """The key over bases as a value of the auditor."""
+    axis, cells = key_axis(scalar, listed, part.bases)
+    return GroupKey(scalar_sql(scalar), axis, listed, cells)
 
 
 def aggregate_scopes(
@@ -130,7 +138,7 @@ def aggregate_scopes(
     read = followed.lineage.made_of(column_ids(*asked))
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    found: list[ReleaseScope] = []
+    found = list(_of_chosen_keys(plan, ground, followed))
     try:
         found.extend(_revealed(plan, ground, followed, (measures, by_person), read))
     except TooLarge:
@@ -175,6 +183,21 @@ def _revealed(
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, by_person))
+
+
+def _of_chosen_keys(
+    plan: Aggregate, ground: ReleaseScope, followed: ResolvedPlan
+) -> Iterator[ReleaseScope]:
+    """The groups of keys whose boundaries the query chose, if their cells are not known."""
+    for (_, scalar), key in zip(plan.keys, ground.keys, strict=True):
+        if key.cells is None:
+            others = tuple(one for one in ground.keys if one is not key)
+            for part in parts_of_key(followed.resolved(scalar), followed.bases):
+                both = join_regions(ground.region, part.region)
+                rest = () if part.rest is None else (_key_of(part.rest, None, followed),)
+                yield replace(
+                    ground, region=both, keys=(*others, *rest), unreadable=_unreadable(both)
+                )
 
 
 def _too_many_sides(ground: ReleaseScope) -> ReleaseScope:

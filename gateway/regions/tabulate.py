@@ -16,7 +16,7 @@ from gateway.functions.table import function_of
 from gateway.functions.thresholds import Unsolved
 from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk_scalar
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, transform, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
@@ -44,6 +44,7 @@ from gateway.regions.monotone import solve_comparison
 Classes: TypeAlias = dict[Value | None, Cells]
 Truths: TypeAlias = tuple[Cells, Cells]
 _Key = tuple[str, str, RegionAxis]
+_ValuesKey = tuple[str, str, RegionAxis, bool]
 
 COMPARING: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _MOST_WORK: Final = 400_000  # parts of the expression, times the cells in which it is computed
@@ -58,7 +59,7 @@ def memory_weight(text: str, held: Iterable[Cells]) -> int:
 
 # What an expression is in each cell follows from its text, the type of its column and the axis alone. Two readings
 # of one column in two datasets that are called alike differ in their axes or in their types.
-_TABULATED: Final[LruCache[_Key, Classes | None]] = LruCache(
+_TABULATED: Final[LruCache[_ValuesKey, Classes | None]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: memory_weight(key[0], (found or {}).values())
 )
 _COMPARED: Final[LruCache[_Key, Truths | None]] = LruCache(
@@ -66,10 +67,13 @@ _COMPARED: Final[LruCache[_Key, Truths | None]] = LruCache(
 )
 
 
-def tabulate_values(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None:
-    """The cells in which the expression has each of its values."""
-    key = (scalar_sql(scalar), str(field.type), axis)
-    return _TABULATED.get(key, lambda: _tabulated(scalar, field, axis))
+def tabulate_values(
+    scalar: Scalar, field: Field, axis: RegionAxis, *, as_key: bool = False
+) -> Classes | None:
+    """The cells in which the expression has each of its values; of a key, quotients are taken as exact."""
+    key = (scalar_sql(scalar), str(field.type), axis, as_key)
+    made = transform(scalar, with_reciprocal) if as_key else scalar
+    return _TABULATED.get(key, lambda: _tabulated(made, field, axis))
 
 
 def tabulate_condition(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
@@ -107,6 +111,26 @@ def _tabulated(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None
     except NotComputed:
         return None
     return {value: clip_cells(_cells(cells, axis), axis) for value, cells in found.items()}
+
+
+def with_reciprocal(scalar: Scalar) -> Scalar:
+    """A quotient of decimals by a constant as a product, which is computed exactly.
+
+    Databases round quotients in the 16th digit. What is made of them has other values than these only if it tells such digits
+    apart; the values of a column with few cells are not that near to each other.
+    """
+    if (
+        not isinstance(scalar, Call)
+        or scalar.function != "/"
+        or scalar.type.family is not Family.EXACT
+    ):
+        return scalar
+    one, other = scalar.parts
+    by = other.what if isinstance(other, Cast) else other
+    value = exact_number(by.value) if isinstance(by, Literal) and by.value is not None else None
+    if not value:
+        return scalar
+    return Call("*", (one, Literal(1 / value, scalar.type)), scalar.type)
 
 
 def _cells(cells: Iterable[Cell | tuple[int, int]], axis: RegionAxis) -> Cells:

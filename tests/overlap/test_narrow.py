@@ -25,11 +25,11 @@ from overlap.invented import (
 
 from gateway.errors import Code
 from gateway.overlap.auditor import History
-from gateway.overlap.group_cuts import has_chosen_bounds
 from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
 from gateway.regions.cells import NameCells, StepCells
+from gateway.regions.chosen_keys import has_chosen_bounds
 from gateway.regions.region import EVERYTHING, NOTHING, Region
 
 ALL_BUT = where((DAY, StepCells(((0, 99), (101, 29_999)))))
@@ -293,7 +293,7 @@ def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
 
 
 @for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
-    "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)"])  # fmt: skip
+    "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)", "left(cast(t.year as text), 3)", "round((t.income / 10000))"])  # fmt: skip
 def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
     """Nobody chooses where a month or a decade begins."""
     assert not has_chosen_bounds(text)

@@ -135,7 +135,6 @@ SELECT AVG(COALESCE(income, 0)), COUNT(NULLIF(region, 'north')) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "count" FROM "_r1"
 -- use aggregate patients.income
--- use filter patients.income
 -- use aggregate patients.region
 -- use filter patients.region
 

@@ -703,3 +703,43 @@ SELECT SUM(l) FROM (SELECT patient_id, k, lag(tag) OVER (PARTITION BY patient_id
 -- title: a small group by a key that HAVING picks
 SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
 SELECT COUNT(*) FROM patients WHERE region = 'west' GROUP BY birth_year >= 1923 HAVING birth_year >= 1923;
+
+-- title: a boundary as a key: a quotient of decimals
+SELECT COUNT(*) FROM patients WHERE birth_year > 1961;
+SELECT FLOOR((birth_year - 1961) / 100.0), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a boundary as a key: a rounded quotient
+SELECT COUNT(*) FROM patients WHERE birth_year > 1961;
+SELECT ROUND((birth_year - 1991) / 60.0), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a boundary as a key: the text of a condition
+SELECT COUNT(*) FROM patients WHERE birth_year > 1961;
+SELECT (birth_year >= 1961)::text, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a boundary as a key: a condition on two columns
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT birth_year >= 1923 AND region = 'west', COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a boundary as a key: a CASE on two columns
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT CASE WHEN birth_year >= 1923 AND region = 'west' THEN 'a' ELSE 'b' END, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a boundary as a key: a text of a name and a condition
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT concat(region, (birth_year >= 1923)::text), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a boundary as a key: a CASE with a column as its result
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT CASE WHEN birth_year >= 1923 THEN region END, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: a boundary as a key: a CASE with a condition as its result
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT CASE region WHEN 'west' THEN birth_year >= 1923 END, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: a boundary as a key: a century
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT extract(century FROM make_date(birth_year - 22, 1, 1)), COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: a boundary as a key: a logarithm
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT ln(birth_year - 1922) IS NULL, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;

@@ -452,3 +452,19 @@ SELECT COUNT(*) FROM (
 -- title: decades after a condition on years
 SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
 SELECT birth_year / 10 * 10, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: keys that are put together or rounded
+SELECT to_char(visit_date, 'YYYY-MM'), COUNT(*) FROM visits GROUP BY 1;
+SELECT diagnosis || '-' || extract(year from visit_date)::text, COUNT(*) FROM visits GROUP BY 1;
+SELECT round(cost, -2), COUNT(*) FROM visits GROUP BY 1;
+SELECT floor(cost / 250)::int, COUNT(*) FROM visits GROUP BY 1;
+SELECT CASE WHEN cost < 100 THEN 'low' WHEN cost < 1000 THEN 'mid' ELSE 'high' END, COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a CASE on two columns
+SELECT CASE WHEN birth_year >= 1950 THEN 'old' WHEN region = 'west' THEN 'west' ELSE 'other' END, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: ages by a quotient
+SELECT floor((date '2026-01-01' - visit_date) / 365.25), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: fiscal years
+SELECT date_trunc('year', visit_date + INTERVAL '3 months'), COUNT(*) FROM visits GROUP BY 1;
