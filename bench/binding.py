@@ -19,7 +19,7 @@ from binding.clinic import CLINIC
 from fix_permissions import EVERYTHING, question
 
 from gateway.binding.bind import bind
-from gateway.datasets.view import Borrow, Question, Views, bind_question
+from gateway.datasets.view import Borrow, Question, Views
 from gateway.twin import open_twin
 
 _ROUNDS = 300
@@ -53,7 +53,7 @@ def main() -> None:
                 asked, known = question(sql), Views(EVERYTHING)
                 bare = _times(partial(bind, sql, CLINIC))
                 took = _times(partial(_fresh, asked, twin.borrowed))
-                again = _times(partial(bind_question, asked, known, twin.borrowed))
+                again = _times(partial(known.bind, asked, twin.borrowed))
                 high = statistics.quantiles(took, n=20)[-1]
                 print(
                     f"{name:12} {statistics.median(bare):9.2f} {statistics.median(took):9.2f}"
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _fresh(asked: Question, borrow: Borrow) -> None:
-    bind_question(asked, Views(EVERYTHING), borrow)
+    Views(EVERYTHING).bind(asked, borrow)
 
 
 def _times(work: Callable[[], object]) -> list[float]:

@@ -159,7 +159,7 @@ def bench_ground(home: Path) -> Iterator[Foundation]:
         def opened(draft: Draft) -> None:
             acts = open_ledger(draft, ledger, _LIMITS, actor="bench", now=now)
             for name, parent in parents.items():
-                account = Account(name, ledger.name, parent, _LIMITS)
+                account = Account(name, ledger, parent, _LIMITS)
                 acts += open_account(draft, account, actor="bench", now=now)
             record_acts(draft, trail, "bench", acts)
 

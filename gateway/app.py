@@ -166,8 +166,8 @@ def query_api(asking: QueryService) -> QueryApi:
         answer=asking.answer,
         estimate=asking.estimate,
         accounts=asking.accounts,
-        datasets=asking.datasets,
-        queries=asking.queries,
+        datasets=asking.own.datasets,
+        queries=asking.own.questions,
         require_ready=asking.services.caches.require_as_written,
     )
 

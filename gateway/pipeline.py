@@ -7,6 +7,8 @@ finishing to a connection that runs it itself, and `estimate` stops before anyth
 
 INVARIANT: the charge is durable before the source computes, and is never given back. What leaves the gateway has the
 noise that was charged for. Every query has a record of its outcome before the client sees the outcome.
+INVARIANT: a reply leaves on the longest of all grids until its query is bound, and then on the grid of its dataset: the
+moment of a refusal does not tell which dataset a subject may not ask.
 """
 
 import threading
@@ -14,14 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.binding.bound import PassThrough
-from gateway.budget.charge import Receipt
-from gateway.policy.subjects import Subject
-from gateway.requests.request import Answer, Estimate, Request
+from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import BoundQuery, Question
+from gateway.pricing.accuracy import price_for_accuracy
+from gateway.requests.request import Answer, Estimate
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
-from gateway.stages.bind import BoundQuery, bind_query
+from gateway.stages.bind import bind_query
 from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
-from gateway.stages.execute import Released, execute_query
+from gateway.stages.execute import execute_query
 from gateway.stages.finish import (
     DeferredStatement,
     defer_query,
@@ -31,65 +34,70 @@ from gateway.stages.finish import (
     require_query,
 )
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
-from gateway.stages.quote import forecast_query, price_query, quote_query
-from gateway.stages.record import EstimateRecord, QueryRecord, identify_query, record_outcome
-from gateway.stages.reply_grid import Grid, on_grid
+from gateway.stages.purchase import Released
+from gateway.stages.quote import forecast_query, quote_query
+from gateway.stages.record import EstimateRecord, QueryRecord, record_outcome
 from gateway.stages.services import Services
 from gateway.units import Delta, Epsilon
 
 
-def answer(
-    services: Services,
-    subject: Subject,
-    request: Request,
-    front_end: str,
-    cancelled: threading.Event,
-) -> Answer:
-    """The answer to a query, or the refusal; both are recorded before they leave."""
-    with _record(services, subject, request, front_end) as record:
-        with on_grid(services.pace, services.longest_grid(), cancelled) as grid:
-            bound = _bind(services, subject, request, record, grid)
-            require_query(bound.bound.statement)
+def answer(services: Services, question: Question, cancelled: threading.Event) -> Answer:
+    """The answer to a question, or the refusal; both are recorded before they leave."""
+    with _record(services, question) as record:
+        with services.pace.on_grid(services.longest_grid(), cancelled) as grid:
+            dataset = services.find_dataset(question)
+            bound = bind_query(question, dataset, services.twin.borrowed, record)
+            grid.step_ms = dataset.policy.results.reply_grid_ms
+            require_query(bound)
             if isinstance(bound.bound, PassThrough):
-                return pass_through(bound, bound.bound, record.query_id)
+                return pass_through(bound, bound.bound)
             try:
                 found = finish_query(
-                    release_query(services, bound, record, cancelled),
-                    record.query_id,
+                    release_query(services, dataset, bound, record, cancelled),
+                    question.query_id,
                     entropy=services.entropy,
                     cancelled=cancelled,
                     limit_s=services.limit_s,
-                    results=services.repeats.of(bound.dataset).results,
+                    repeats=services.repeats.of(dataset),
                 )
             except AlreadyCharged as earlier:
-                found = _find_first_answer(services, bound, earlier.receipt, cancelled)
-        if request.idempotency is not None and found.charged:
-            services.kept.keep(found, subject.name)
+                found = find_first_answer(
+                    earlier.receipt,
+                    question.subject.name,
+                    services.kept,
+                    limit_s=services.limit_s + (grid.step_ms or 0) / 1_000,
+                    now=services.now,
+                    wait=services.pace.wait,
+                    cancelled=cancelled,
+                )
+        if question.request.idempotency is not None and found.charged:
+            services.kept.keep(found, question.subject.name)
         return found
 
 
 def release_query(
-    services: Services, bound: BoundQuery, record: QueryRecord, cancelled: threading.Event
+    services: Services,
+    dataset: ServedDataset,
+    bound: BoundQuery,
+    record: QueryRecord,
+    cancelled: threading.Event,
 ) -> Released:
     """From a bound query to released tables; nothing is asked of the source before the charge is durable."""
-    query = price_query(analyze_query(bound), services.journal)
+    query = price_for_accuracy(analyze_query(bound, dataset), services.journal)
     require_new_key(query, services.journal)
-    cache = services.caches[query.policy.name]
-    with SourceAccess(
-        query.dataset, query.subject.name, query.cut, query.asked_at, services.limit_s, cancelled
-    ) as source:
-        attempts = Attempts(cache, source, services.pace, cancelled)
+    cache, repeats = services.caches[query.policy.name], services.repeats.of(dataset)
+    with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
+        attempts = Attempts(cache, source, services.pace.wait, cancelled)
         for attempt in attempts:
             with attempt:
                 quote = quote_query(
                     query,
-                    query_id=record.query_id,
                     cache=cache,
                     journal=services.journal,
                     proven=source.proven,
                     now=services.now(),
                     limit_s=services.limit_s,
-                    quotes=services.repeats.of(query.dataset).quotes,
+                    repeats=repeats,
                 )
                 prepare_query(quote, source)
                 attempts.bill = charge_quote(
@@ -99,68 +107,63 @@ def release_query(
             query,
             attempts.bill,
             source,
-            cache,
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,
-            results=services.repeats.of(query.dataset).results,
+            repeats=repeats,
         )
 
 
 def release(
-    services: Services,
-    subject: Subject,
-    request: Request,
-    front_end: str,
-    cancelled: threading.Event,
+    services: Services, question: Question, cancelled: threading.Event
 ) -> DeferredStatement:
     """The same up to the finishing, which a connection to the twin runs itself."""
     with (
-        _record(services, subject, request, front_end) as record,
-        on_grid(services.pace, services.longest_grid(), cancelled) as grid,
+        _record(services, question) as record,
+        services.pace.on_grid(services.longest_grid(), cancelled) as grid,
     ):
-        bound = _bind(services, subject, request, record, grid)
+        dataset = services.find_dataset(question)
+        bound = bind_query(question, dataset, services.twin.borrowed, record)
+        grid.step_ms = dataset.policy.results.reply_grid_ms
         if isinstance(bound.bound, PassThrough):
             return DeferredStatement(None)
-        return defer_query(release_query(services, bound, record, cancelled))
+        return defer_query(release_query(services, dataset, bound, record, cancelled))
 
 
-def estimate(services: Services, subject: Subject, request: Request, front_end: str) -> Estimate:
+def estimate(services: Services, question: Question) -> Estimate:
     """The price and the margins of a query; nothing is measured, charged or waited for.
 
     It leaves on the grid, too: a statement that was bound for another subject before is bound sooner.
     """
     with (
-        _record(services, subject, request, front_end, EstimateRecord) as record,
-        on_grid(services.pace, services.longest_grid(), threading.Event()) as grid,
+        _record(services, question, EstimateRecord) as record,
+        services.pace.on_grid(services.longest_grid(), threading.Event()) as grid,
     ):
-        bound = _bind(services, subject, request, record, grid)
+        dataset = services.find_dataset(question)
+        bound = bind_query(question, dataset, services.twin.borrowed, record)
+        grid.step_ms = dataset.policy.results.reply_grid_ms
         if isinstance(bound.bound, PassThrough):
             return Estimate(Epsilon.zero(), Delta.zero(), ())
-        query = price_query(analyze_query(bound), services.journal)
+        query = price_for_accuracy(analyze_query(bound, dataset), services.journal)
         quote = forecast_query(
             query,
-            query_id=record.query_id,
             cache=services.caches[query.policy.name],
             journal=services.journal,
+            proven=dataset.proofs.now(),
             now=services.now(),
             limit_s=services.limit_s,
         )
-        check_query(query, quote)
+        check_query(query, quote, dataset)
         return estimate_quote(query, quote)
 
 
 @contextmanager
 def _record(
-    services: Services,
-    subject: Subject,
-    request: Request,
-    front_end: str,
-    kind: type[QueryRecord] = QueryRecord,
+    services: Services, question: Question, kind: type[QueryRecord] = QueryRecord
 ) -> Iterator[QueryRecord]:
     """The record of what happens inside."""
-    record = kind(
-        identify_query(subject, request, front_end),
+    record = kind.of(
+        question,
         journal=services.journal,
         trail=services.trail,
         emit=services.emit,
@@ -168,34 +171,3 @@ def _record(
     )
     with record_outcome(record):
         yield record
-
-
-def _bind(
-    services: Services, subject: Subject, request: Request, record: QueryRecord, grid: Grid
-) -> BoundQuery:
-    bound = bind_query(
-        request,
-        subject,
-        find=services.find_dataset,
-        twin=services.twin,
-        now=services.now(),
-        record=record,
-    )
-    # not before: the moment of a refusal must not tell which dataset a subject may not ask
-    grid.step_ms = bound.dataset.policy.results.reply_grid_ms
-    return bound
-
-
-def _find_first_answer(
-    services: Services, bound: BoundQuery, earlier: Receipt, cancelled: threading.Event
-) -> Answer:
-    grid_s = (bound.dataset.policy.results.reply_grid_ms or 0) / 1_000
-    return find_first_answer(
-        earlier,
-        bound.question.subject.name,
-        services.kept,
-        limit_s=services.limit_s + grid_s,
-        now=services.now,
-        pace=services.pace,
-        cancelled=cancelled,
-    )

@@ -1,9 +1,8 @@
 """Query service: the pipeline bound to a front end, with everything that a running gateway has."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gateway.budget.account import analyst_account
 from gateway.budget.report import AccountBalance, standings_on_paths
@@ -13,7 +12,8 @@ from gateway.datasets.system_tables import OwnRows
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
-from gateway.requests.request import Answer, Estimate, PastQuestion, Request
+from gateway.requests.request import Answer, Estimate, Request
+from gateway.stages.bind import ask_question
 from gateway.stages.finish import DeferredStatement
 from gateway.stages.services import Services
 
@@ -29,16 +29,19 @@ class QueryService:
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
         self._require_serving()
-        return answer(self.services, subject, request, self.front_end, cancelled)
+        question = ask_question(request, subject, self.front_end, self.services.now())
+        return answer(self.services, question, cancelled)
 
     def release(
         self, subject: Subject, request: Request, cancelled: threading.Event
     ) -> DeferredStatement:
         self._require_serving()
-        return release(self.services, subject, request, self.front_end, cancelled)
+        question = ask_question(request, subject, self.front_end, self.services.now())
+        return release(self.services, question, cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
-        return estimate(self.services, subject, request, self.front_end)
+        question = ask_question(request, subject, self.front_end, self.services.now())
+        return estimate(self.services, question)
 
     def accounts(self, subject: Subject, dataset: str | None) -> Sequence[AccountBalance]:
         """The accounts on the path of the subject's questions, from the subject's own upwards.
@@ -51,9 +54,6 @@ class QueryService:
         found = self.services.journal.read(lambda draft: standings_on_paths(draft, now, names))
         policies = {name: one.policy for name, one in self.served.all().items()}
         return visible_balances(found, subject, policies)
-
-    def datasets(self, subject: Subject) -> Mapping[str, Any]:
-        return self.own.datasets(subject)
 
     def stop(self) -> None:
         """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
@@ -69,6 +69,3 @@ class QueryService:
         """The same, and let go of the sources."""
         self.stop()
         self.served.close()
-
-    def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:
-        return self.own.questions(subject, limit, before)

@@ -56,6 +56,8 @@ NASTY = 'SELECT \'\x1b[2J\n\r\u2028\u202e\x00\x7f\x85\ud800\', "seq": 1}\n{"seq"
 CLINIC, LABS = "dataset:clinic", "dataset:labs"
 ALICE, BOB, TEAM = "analyst:alice@clinic", "analyst:bob@clinic", "team:oncology@clinic"
 CHEMIST = "analyst:chemist@labs"
+CLINIC_LEDGER = Ledger(CLINIC, f"postgresql://source/{CLINIC}", "patient", Currency.PURE)
+LABS_LEDGER = Ledger(LABS, f"postgresql://source/{LABS}", "patient", Currency.ZCDP)
 
 
 def limits(epsilon: str, delta: str = "1e-6", window: RateLimit | None = None) -> Limits:
@@ -73,15 +75,14 @@ class Clerk:
 
     def open_books(self) -> None:
         """Two ledgers, one in each currency, with teams and analysts below them."""
-        for name, currency in ((CLINIC, Currency.PURE), (LABS, Currency.ZCDP)):
-            ledger = Ledger(name, f"postgresql://source/{name}", "patient", currency)
+        for ledger in (CLINIC_LEDGER, LABS_LEDGER):
             declare_ledger(self.journal, self.trail, ledger, limits("10"), self.now)
         month = RateLimit(Every.MONTH, Epsilon.parse("1.5"))
         for account in (
-            Account(TEAM, CLINIC, CLINIC, limits("4")),
-            Account(ALICE, CLINIC, TEAM, limits("2", window=month)),
-            Account(BOB, CLINIC, CLINIC, limits("0.3")),
-            Account(CHEMIST, LABS, LABS, limits("3")),
+            Account(TEAM, CLINIC_LEDGER, CLINIC, limits("4")),
+            Account(ALICE, CLINIC_LEDGER, TEAM, limits("2", window=month)),
+            Account(BOB, CLINIC_LEDGER, CLINIC, limits("0.3")),
+            Account(CHEMIST, LABS_LEDGER, LABS, limits("3")),
         ):
             self.declare(account)
 

@@ -21,6 +21,7 @@ from sqlalchemy import Engine, text
 
 from gateway.admin.actions import grant, record_acts
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, RateLimit
+from gateway.budget.balances import load_ledger
 from gateway.budget.charge import ChargedMeasurement, ChargeRequest, Idempotency, Receipt
 from gateway.budget.limits import open_account, open_ledger
 from gateway.budget.report import AccountBalance, standings
@@ -117,7 +118,9 @@ class Bank:
     def open_account(
         self, name: str, cap: Limits, parent: str = CLINIC, ledger: str = CLINIC
     ) -> None:
-        account = Account(name, ledger, parent, cap)
+        with self.engine.connect() as connection:
+            known = load_ledger(connection, ledger) or clinic(Currency.PURE, ledger)
+        account = Account(name, known, parent, cap)
         declare_account(self.journal, self.trail, account, self.now)
 
     def set_limits(self, name: str, cap: Limits) -> None:

@@ -9,11 +9,12 @@ from fix_policy import BASE, read
 
 from gateway.catalog.tables import ColumnRef
 from gateway.datasets.view import Question
-from gateway.plan.rewrite import Use
+from gateway.plan.uses import Use
 from gateway.policy.conditions.condition import compile_condition
 from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import parse_row_rule
 from gateway.policy.subjects import Subject
+from gateway.requests.request import Request
 
 ALICE = Subject("alice", {"role": "researcher", "region": "north", "purposes": ("care-quality",)})
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -71,4 +72,4 @@ def without_column(policy: Policy, table: str, column: str) -> Policy:
 
 
 def question(sql: str, subject: Subject = ALICE) -> Question:
-    return Question(sql, subject, "rest", NOON)
+    return Question(Request(sql), subject, "rest", NOON)

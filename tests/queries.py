@@ -2,17 +2,20 @@
 
 from datetime import datetime
 
+from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import Question
 from gateway.noise.entropy import Entropy
 from gateway.policy.subjects import Subject
+from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedRelease
 from gateway.requests.request import Request
-from gateway.stages.analyze import AnalyzedQuery, analyze_query
-from gateway.stages.bind import FindDataset, bind_query
-from gateway.stages.charge import Bill
-from gateway.stages.execute import Released, ResultCache, execute_query
+from gateway.stages.analyze import analyze_query
+from gateway.stages.bind import ask_question, bind_query
+from gateway.stages.execute import execute_query
 from gateway.stages.prepare import SourceAccess
-from gateway.stages.query_plan import Quote
-from gateway.stages.record import QueryRecord, identify_query
+from gateway.stages.purchase import Bill, Quote, Released
+from gateway.stages.record import QueryRecord
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services
 
 
@@ -21,24 +24,19 @@ def analyzed(
     subject: Subject,
     request: Request,
     now: datetime,
-    find: FindDataset | None = None,
+    dataset: ServedDataset | None = None,
 ) -> AnalyzedQuery:
-    """The query, on the dataset that `find` gives; or the refusal."""
-    bound = bind_query(
-        request,
-        subject,
-        find=services.find_dataset if find is None else find,
-        twin=services.twin,
-        now=now,
-        record=record_of(services, subject, request),
-    )
-    return analyze_query(bound)
+    """The query, on its dataset or the given one; or the refusal."""
+    question = ask_question(request, subject, "rest", now)
+    there = services.find_dataset(question) if dataset is None else dataset
+    bound = bind_query(question, there, services.twin.borrowed, record_of(services, question))
+    return analyze_query(bound, there)
 
 
-def record_of(services: Services, subject: Subject, request: Request) -> QueryRecord:
+def record_of(services: Services, question: Question) -> QueryRecord:
     """A record that is not written."""
-    return QueryRecord(
-        identify_query(subject, request, "rest"),
+    return QueryRecord.of(
+        question,
         journal=services.journal,
         trail=services.trail,
         emit=services.emit,
@@ -58,9 +56,8 @@ def executed(
         query,
         Bill(Quote(releases)),
         source,
-        services.caches[query.policy.name],
-        record=record_of(services, query.subject, query.statement.request),
+        record=record_of(services, query.question),
         system_rows=services.system_rows,
         entropy=entropy,
-        results=ResultCache(),
+        repeats=RepeatCache(),
     )

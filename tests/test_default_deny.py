@@ -8,20 +8,21 @@ from fix_permissions import ALICE, EVERYTHING, NOTHING, permit, policy_of, quest
 from laws import for_each
 
 from gateway.binding.bound import Cut, PassThrough
-from gateway.datasets.view import Describer, Views, bind_question
+from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted
-from gateway.plan.rewrite import Use
+from gateway.plan.uses import Use
 from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy
 from gateway.twin import Twin, VisibleTables
+from gateway.twin.session import TwinSession
 
 CASES = every()
 ACCEPTED = accepted()
 _DENIALS = {Code.OPERATION_NOT_PERMITTED, Code.COLUMN_UNKNOWN, Code.RELATION_UNKNOWN}
 
 
-def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[Describer]:
+def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[TwinSession]:
     pytest.fail(f"the twin was asked for {subject} and {len(shown)} tables")
 
 
@@ -29,15 +30,15 @@ def _decision(case: Case, policy: Policy) -> Decision:
     bound = bind_case(case)
     rules = applicable_rules(policy, ALICE, RequestContext("rest", None, 12, 1))
     if isinstance(bound, PassThrough):
-        return decide(rules, policy.dataset, None, (), ())
-    return decide(rules, policy.dataset, None, bound.tables, bound.uses)
+        return decide(rules)
+    return decide(rules, bound.tables, bound.uses)
 
 
 @for_each("case", CASES)
 def test_statement_is_refused_when_no_rule_permits_anything(case: Case) -> None:
     """Under an empty policy every statement gets one and the same refusal, before anything is read."""
     with pytest.raises(NotPermitted) as caught:
-        bind_question(question(case.sql), Views(NOTHING), _no_twin)
+        Views(NOTHING).bind(question(case.sql), _no_twin)
     refusal = caught.value
     assert (refusal.code, refusal.detail) == (Code.DATASET_NOT_PERMITTED, "`clinic`")
 
@@ -46,7 +47,7 @@ def test_statements_are_permitted_when_every_use_is(twin: Twin) -> None:
     """The law above has teeth: the same statements go through where a rule grants all of it."""
     views = Views(EVERYTHING)
     for case in ACCEPTED:
-        found = bind_question(question(case.sql), views, twin.borrowed)
+        found = views.bind(question(case.sql), twin.borrowed)
         assert found.decision.because == ("everything",), case.name
 
 

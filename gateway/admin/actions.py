@@ -35,7 +35,8 @@ def _said(act: Act, actor: str) -> ActRecord:
                 RecordKind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency}
             )
         case AccountOpened(account):
-            named = {"account": account.name, "ledger": account.ledger, "parent": account.parent}
+            above = {"ledger": account.ledger.name, "parent": account.parent}
+            named = {"account": account.name, **above}
             return ActRecord(
                 RecordKind.ACCOUNT_OPENED, actor, {**named, **_limits("", account.limits)}
             )

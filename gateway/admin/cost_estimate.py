@@ -13,26 +13,18 @@ from gateway.admin.open_accounts import accounts_of, ledger_of, limits_of
 from gateway.binding.bound import Cut, Empty, Fetch, PassThrough
 from gateway.budget.account import HALF, Currency, Limits, analyst_account, cost_on_path
 from gateway.budget.group_privacy import GroupGuarantee, group_guarantees
-from gateway.datasets.view import BoundQuestion, Question
+from gateway.datasets.view import BoundQuery
 from gateway.noise.allocation import ReleaseNoise
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
-from gateway.pricing.price import AnalyzedStatement, estimate_price, noise_for_price, price_of
+from gateway.pricing.price import AnalyzedQuery, estimate_price, noise_for_price, price_of
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
-from gateway.requests.request import AnswerColumn, Request
+from gateway.requests.request import AnswerColumn
 from gateway.results.columns import answer_columns
 from gateway.results.rollup import NoisyRelease
 from gateway.sensitivity.analysis import EnumeratedGroups
-from gateway.stages.analyze import analyze_releases
+from gateway.stages.analyze import analyze_plan
 from gateway.units import Delta, Epsilon
-
-
-@dataclass(frozen=True)
-class PriceForecast:
-    """A dataset with the price limits of its policy."""
-
-    policy: Policy
-    currency: Currency
 
 
 @dataclass(frozen=True)
@@ -58,48 +50,45 @@ class CostForecast:
     asides: tuple[tuple[ReleaseScope, ...], ...] = ()
 
 
-def forecast_cost(
-    question: Question, understood: BoundQuestion, policy: Policy, loaded: LoadedPolicies
-) -> CostForecast:
+def forecast_cost(bound: BoundQuery, policy: Policy, loaded: LoadedPolicies) -> CostForecast:
     """The forecast at the default price; or the refusal of what cannot be bounded or paid for."""
-    offered = PriceForecast(policy, ledger_of(policy).currency)
-    bound = understood.bound
-    if isinstance(bound, PassThrough):
-        columns = answer_columns(bound, {})
+    currency, cut = ledger_of(policy).currency, bound.bound
+    if isinstance(cut, PassThrough):
+        columns = answer_columns(cut, {})
         margins = (None,) * len(columns)
-        return CostForecast(
-            offered.currency, Epsilon.zero(), None, Delta.zero(), columns, margins, ()
-        )
-    request = Request(question.sql, policy.name, question.purpose)
-    analyses = analyze_releases(bound, offered, question.asked_at)
-    statement = AnalyzedStatement(request, understood, analyses)
+        return CostForecast(currency, Epsilon.zero(), None, Delta.zero(), columns, margins, ())
+    now = bound.question.asked_at
+    analyses = tuple(analyze_plan(one.plan, policy, currency, now) for one in cut.releases)
+    query = AnalyzedQuery(
+        bound.question, cut, bound.decision, bound.session, policy, currency, analyses, epsilon=None
+    )
     cost = None
-    if statement.measures:
-        path = path_limits(question.subject.name, policy, loaded)
-        cost = cost_on_path(price_of(offered, request), offered.currency, path)
-    releases = noise_for_price(offered, statement, cost)
-    constants = _constants(bound)
-    grounds = _grounds(statement, constants)
+    if query.measures:
+        path = path_limits(bound.question.subject.name, policy, loaded)
+        cost = cost_on_path(price_of(query), currency, path)
+    releases = noise_for_price(query, cost)
+    constants = _constants(cut)
+    grounds = _grounds(query, constants)
     nothing = {
-        step.name: NoisyRelease(one, ()) for step, one in zip(bound.releases, releases, strict=True)
+        step.name: NoisyRelease(one, ()) for step, one in zip(cut.releases, releases, strict=True)
     }
-    said = estimate_price(offered, statement, releases)
+    said = estimate_price(query, releases)
     return CostForecast(
-        offered.currency,
+        currency,
         said.price,
         cost,
         said.delta,
-        answer_columns(bound, nothing),
+        answer_columns(cut, nothing),
         tuple(one.expected_margin_95 for one in said.columns),
         tuple(part for one in releases for part in one.parts),
         said.notices,
-        group_guarantees(limits_of(policy.privacy.budget), offered.currency, cost),
+        group_guarantees(limits_of(policy.privacy.budget), currency, cost),
         policy.dataset.unit,
         policy.privacy.budget.delta * HALF,
         grounds,
         tuple(
             aggregate_scopes(one.plan, ground, constants)
-            for one, ground in zip(statement.analyses, grounds, strict=True)
+            for one, ground in zip(query.analyses, grounds, strict=True)
         ),
     )
 
@@ -112,25 +101,23 @@ def _constants(cut: Cut) -> Mapping[str, str]:
     }
 
 
-def _grounds(
-    statement: AnalyzedStatement, constants: Mapping[str, str]
-) -> tuple[ReleaseScope, ...]:
+def _grounds(query: AnalyzedQuery, constants: Mapping[str, str]) -> tuple[ReleaseScope, ...]:
     """Of each part of each release."""
     return tuple(
         scope_of(
             one.plan, one.groups if isinstance(one.groups, EnumeratedGroups) else None, constants
         )
-        for one in statement.analyses
+        for one in query.analyses
     )
 
 
 def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Limits]:
     """The caps of the policies, from the analyst's account up to the ledger's."""
-    ledger = ledger_of(policy).name
-    accounts = {one.name: one for one in accounts_of(policy, loaded)}
+    ledger = ledger_of(policy)
+    accounts = {one.name: one for one in accounts_of(policy, loaded, ledger)}
     path: list[Limits] = []
     name: str | None = analyst_account(subject, policy.name)
-    while name is not None and name != ledger:
+    while name is not None and name != ledger.name:
         path.append(accounts[name].limits)
         name = accounts[name].parent
     return [*path, limits_of(policy.privacy.budget)]

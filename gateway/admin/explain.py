@@ -6,7 +6,7 @@ a query, so what is permitted here is permitted there.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -19,11 +19,10 @@ from gateway.admin.cost_estimate import (
     forecast_lines,
 )
 from gateway.binding.bound import Cut, explain_bound
-from gateway.datasets.view import Borrow, BoundQuestion, Question, Views, bind_question, rules_for
+from gateway.datasets.view import Borrow, BoundQuery, Question, Views, rules_for
 from gateway.errors import Code, GatewayError, OperatorError, Refusal
 from gateway.overlap.auditor import History, NewQuery, audit
 from gateway.overlap.description import region_lines, unread_lines
-from gateway.policy.applicable import ApplicableRules
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy, UnreadableConditions
 from gateway.policy.subjects import Subject
@@ -50,8 +49,9 @@ class Explanation:
 
     subject: str
     dataset: str
-    rules: ApplicableRules
-    understood: BoundQuestion | None
+    permits: tuple[str, ...]
+    forbids: tuple[str, ...]
+    bound: BoundQuery | None
     refusal: Refusal | None
     price: CostForecast | None = None
     compared: HistoryVerdict | None = None
@@ -71,21 +71,25 @@ def explain(
     question: Question, policy: Policy, loaded: LoadedPolicies, borrow: Borrow
 ) -> Explanation:
     """The result of all stages before the source would be asked."""
-    rules, understood = ApplicableRules((), ()), None
+    found = Explanation(question.subject.name, policy.name, (), (), None, None)
     try:
         rules = rules_for(question, policy)
-        understood = bind_question(question, Views(policy), borrow)
-        price = forecast_cost(question, understood, policy, loaded)
+        found = replace(
+            found,
+            permits=tuple(rule.id for rule in rules.permits),
+            forbids=tuple(rule.id for rule in rules.forbids),
+        )
+        bound = Views(policy).bind(question, borrow)
+        found = replace(found, bound=bound)
+        price = forecast_cost(bound, policy, loaded)
     except Refusal as refusal:
-        return Explanation(question.subject.name, policy.name, rules, understood, refusal)
+        return replace(found, refusal=refusal)
     compared = _compared(price, policy)
     try:
         audit(audited_queries(price), History(), policy.auditing)
     except Refusal as refusal:  # without any past: its conditions, or its parts beside one another
-        return Explanation(
-            question.subject.name, policy.name, rules, understood, refusal, None, compared
-        )
-    return Explanation(question.subject.name, policy.name, rules, understood, None, price, compared)
+        return replace(found, refusal=refusal, compared=compared)
+    return replace(found, price=price, compared=compared)
 
 
 def audited_queries(price: CostForecast) -> list[NewQuery]:
@@ -134,9 +138,9 @@ def subject_and_policy(
 def explanation_text(found: Explanation, verdict: Sequence[str] = ()) -> str:
     """The explanation as text; `verdict` is the auditor's, if the caller has read the history."""
     lines = []
-    if found.understood is not None:
-        lines += [*explain_bound(found.understood.bound).splitlines(), ""]
-        lines += _result_lines(found.understood)
+    if found.bound is not None:
+        lines += [*explain_bound(found.bound.bound).splitlines(), ""]
+        lines += _result_lines(found.bound)
     lines.append(_decision(found))
     lines += [f"  {line}" for line in _why(found)]
     if found.price is not None:
@@ -155,14 +159,14 @@ def explanation_json(found: Explanation, verdict: Sequence[str] = ()) -> dict[st
         "dataset": found.dataset,
         "decision": "permit" if found.refusal is None else "refuse",
         "applying": {
-            "permit": [rule.id for rule in found.rules.permits],
-            "forbid": [rule.id for rule in found.rules.forbids],
+            "permit": list(found.permits),
+            "forbid": list(found.forbids),
         },
     }
-    if found.understood is not None:
-        bound = found.understood.bound
-        body["because"] = list(found.understood.decision.because)
-        body["purpose"] = found.understood.decision.terms.purpose
+    if found.bound is not None:
+        bound = found.bound.bound
+        body["because"] = list(found.bound.decision.because)
+        body["purpose"] = found.bound.decision.purpose
         body["plan"] = explain_bound(bound).splitlines()
         body["columns"] = [{"name": one.name, "type": one.type_name} for one in bound.result or ()]
         if found.price is not None:
@@ -187,9 +191,9 @@ def explanation_json(found: Explanation, verdict: Sequence[str] = ()) -> dict[st
     return body
 
 
-def _result_lines(understood: BoundQuestion) -> Iterator[str]:
-    if understood.bound.result:
-        columns = ", ".join(f"{one.name} {one.type_name}" for one in understood.bound.result)
+def _result_lines(query: BoundQuery) -> Iterator[str]:
+    if query.bound.result:
+        columns = ", ".join(f"{one.name} {one.type_name}" for one in query.bound.result)
         yield f"result: {columns}"
 
 
@@ -211,18 +215,14 @@ def _told(refusal: GatewayError) -> str:
 
 
 def _why(found: Explanation) -> Iterator[str]:
-    if found.understood is not None:
-        terms = found.understood.decision.terms
-        yield f"because of: {', '.join(found.understood.decision.because)}"
-        if terms.purpose is not None:
-            yield f"purpose: {terms.purpose}"
-        for table in terms.rows:
+    if found.bound is not None:
+        decision = found.bound.decision
+        yield f"because of: {', '.join(decision.because)}"
+        if decision.purpose is not None:
+            yield f"purpose: {decision.purpose}"
+        for table in decision.rows:
             yield f"rows of {table}: those that the row rules permit, as filters above its scan"
-        yield f"budget of each analyst: epsilon {terms.budget.epsilon}"
+        yield f"budget of each analyst: epsilon {decision.budget.epsilon}"
         return
-    yield f"permitting rules that apply: {_ids(found.rules.permits)}"
-    yield f"forbidding rules that apply: {_ids(found.rules.forbids)}"
-
-
-def _ids(rules: tuple[Any, ...]) -> str:
-    return ", ".join(rule.id for rule in rules) or "none"
+    yield f"permitting rules that apply: {', '.join(found.permits) or 'none'}"
+    yield f"forbidding rules that apply: {', '.join(found.forbids) or 'none'}"

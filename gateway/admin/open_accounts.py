@@ -15,6 +15,7 @@ INVARIANT: a table that was ever protected by a ledger is not protected by anoth
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
@@ -174,17 +175,16 @@ def ledger_of(policy: Policy, known: Ledger | None = None) -> Ledger:
     return Ledger(name, policy.source.identity, policy.dataset.unit, currency)
 
 
-def accounts_of(policy: Policy, loaded: LoadedPolicies) -> Iterator[Account]:
+def accounts_of(policy: Policy, loaded: LoadedPolicies, ledger: Ledger) -> Iterator[Account]:
     """The accounts below the ledger, each after its parent."""
-    ledger = ledger_name(policy.name)
     teams = policy.privacy.teams
     for team, budget in teams.items():
-        yield Account(team_account(team, policy.name), ledger, ledger, limits_of(budget))
+        yield Account(team_account(team, policy.name), ledger, ledger.name, limits_of(budget))
     for subject in loaded.subjects.values():
         own = account_budget(policy, subject)
         if own is not None:
             within = subject.team is not None and subject.team in teams
-            parent = team_account(subject.team or "", policy.name) if within else ledger
+            parent = team_account(subject.team or "", policy.name) if within else ledger.name
             name = analyst_account(subject.name, policy.name)
             yield Account(name, ledger, parent, limits_of(own))
 
@@ -200,11 +200,11 @@ def _open(
     draft: Draft, trail: Trail, policy: Policy, loaded: LoadedPolicies, now: datetime
 ) -> None:
     ledger = ledger_of(policy, find_ledger(draft, ledger_name(policy.name)))
-    root = Account(ledger.name, ledger.name, None, limits_of(policy.privacy.budget))
+    root = Account(ledger.name, ledger, None, limits_of(policy.privacy.budget))
     acts = open_ledger(draft, ledger, _wanted(draft, root), actor=POLICIES, now=now)
     _remember(draft, root)
-    for account in accounts_of(policy, loaded):
-        wanted = Account(account.name, account.ledger, account.parent, _wanted(draft, account))
+    for account in accounts_of(policy, loaded, ledger):
+        wanted = replace(account, limits=_wanted(draft, account))
         acts += open_account(draft, wanted, actor=POLICIES, now=now)
         _remember(draft, account)
     record_acts(draft, trail, POLICIES, acts)

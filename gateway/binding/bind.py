@@ -57,7 +57,8 @@ from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Reason, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan
-from gateway.plan.rewrite import plan_tables, plan_uses
+from gateway.plan.uses import plan_tables, plan_uses
+from gateway.ranges.rounding import rounding_uses
 
 _EQUAL: Final = (exp.EQ, exp.NEQ)
 
@@ -221,7 +222,7 @@ def _bind(
         statement,
         cutting.done(),
         finishing,
-        frozenset(use for plan in releases for use in plan_uses(plan)),
+        frozenset(use for plan in releases for use in plan_uses(plan) | rounding_uses(plan)),
         frozenset(cutting.touched)
         | frozenset(name for plan in releases for name in plan_tables(plan)),
         relation.names if relation.complete else None,

@@ -23,7 +23,7 @@ from gateway.plan.aggregates import Aggregate, with_limits
 from gateway.plan.fields import Field
 from gateway.plan.formulas import AggregateRef, Cells, Form, Readings, aggregate_places, form_text
 from gateway.plan.print import explain_plan
-from gateway.plan.rewrite import Use
+from gateway.plan.uses import Use
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,13 @@ from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.licences import Licences, ProvenTable
-from gateway.bounding.rewrites import complete_window_order, drop_unused
+from gateway.bounding.rewrites import complete_window_order
 from gateway.bounding.time_zone import fold_moments, fold_scalar
 from gateway.bounding.work_bound import check_bounded_work
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Scalar, column_ids
+from gateway.plan.unused_columns import drop_unused
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, GroupWeights, ThresholdGroups
 from gateway.sensitivity.choices import Histogram, histogram_scalars, map_histogram
 from gateway.sensitivity.measurement import Measurement, map_quantity, scalars_of

@@ -1,6 +1,6 @@
-"""Rewrites before bounding: window orders are made total, and unused columns dropped.
+"""Rewrite before bounding: window orders are made total.
 
-Columns that nothing reads are not computed, and not scanned. Rows that agree in all columns that are read may then
+Columns that nothing reads are dropped before (`drop_unused`). Rows that agree in all columns that are read may then
 be taken for each other: no window order needs more.
 
 INVARIANT: rows that still tie agree in every column there is, so it makes no difference which comes first. Orders
@@ -12,16 +12,14 @@ rows for each row. Such a frame is turned round, which is the same set of rows.
 from dataclasses import replace
 from typing import Final
 
-from gateway.plan.aggregates import ORDERED, PerUnit, WindowCall
+from gateway.plan.aggregates import ORDERED, WindowCall
 from gateway.plan.fields import Field, Tie
-from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.node import BrokenPlan, Node
-from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.rewrite import rebuild_node, rewrite_plan
+from gateway.plan.node import Node
+from gateway.plan.relations import Window
+from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import (
     Ref,
     Scalar,
-    column_ids,
 )
 
 _BEGINNING: Final = "unbounded preceding"
@@ -63,69 +61,3 @@ def _mirrored(bound: str) -> str:
     if bound == "current row":
         return bound
     return f"{away} {'following' if side == 'preceding' else 'preceding'}"
-
-
-def drop_unused(  # noqa: PLR0911 - one answer for each kind of node
-    plan: Node, wanted: frozenset[str]
-) -> Node:
-    """The plan with the wanted columns, and those that deciding on rows needs."""
-    match plan:
-        case Scan():
-            return _scan(plan, wanted)
-        case Constant():
-            return plan
-        case Filter() | Join() | Mark():
-            return _over(plan, wanted | column_ids(*plan.scalars))
-        case Project():
-            items = tuple(
-                (name, one)
-                for (name, one), made in zip(plan.items, plan.fields, strict=True)
-                if made.id in wanted
-            )
-            if len({name for name, _ in plan.items}) != len(plan.items):
-                items = plan.items  # their ids tell them apart, and depend on all of them
-            kept = Project(plan.child, plan.alias, items)
-            return _over(kept, column_ids(*kept.scalars))
-        case Window():
-            calls = tuple((name, one) for name, one in plan.items if name in wanted)
-            if not calls:
-                return drop_unused(plan.child, wanted)
-            kept_calls = Window(plan.child, calls)
-            return _over(kept_calls, wanted | column_ids(*kept_calls.scalars))
-        case UnionAll():
-            # columns go by place: both sides keep all of theirs
-            below = tuple(
-                drop_unused(one, frozenset(each.id for each in one.fields)) for one in plan.below
-            )
-            return rebuild_node(plan, below)
-        case PerUnit():
-            return _per_unit(plan, wanted)
-        case _:
-            raise BrokenPlan("a node that has other columns than rows of persons")
-
-
-def _over(node: Node, wanted: frozenset[str]) -> Node:
-    return rebuild_node(node, tuple(drop_unused(one, wanted) for one in node.below))
-
-
-def _scan(scan: Scan, wanted: frozenset[str]) -> Scan:
-    protection = scan.table.protection
-    key = None if protection is None else protection.unit_key
-    columns = tuple(
-        column
-        for column, one in zip(scan.table.columns, scan.fields, strict=True)
-        if one.id in wanted or column.name == key
-    )
-    return Scan(replace(scan.table, columns=columns), scan.alias, scan.unit)
-
-
-def _per_unit(node: PerUnit, wanted: frozenset[str]) -> Node:
-    made = node.fields[len(node.keys) :]
-    measures = tuple(
-        measure for measure, one in zip(node.measures, made, strict=True) if one.id in wanted
-    )
-    names = [name for name, _ in (*node.keys, *node.measures)]
-    if len(set(names)) != len(names):
-        measures = node.measures
-    kept = PerUnit(node.child, node.alias, node.keys, measures)
-    return _over(kept, column_ids(*kept.scalars))

@@ -28,11 +28,10 @@ from math import floor
 from typing import Final
 
 from gateway.budget.zcdp import rho_star
-from gateway.units import Delta, Epsilon, Rho
+from gateway.units import Delta, Epsilon
 
 HALF: Final = Fraction(1, 2)
 _GRID: Final = 2**96
-Cost = Epsilon | Rho
 
 
 class Currency(StrEnum):
@@ -78,9 +77,9 @@ class Limits:
     delta: Delta
     window: RateLimit | None = None
 
-    def cost(self, currency: Currency) -> Cost:
-        """The cap in the ledger's own currency."""
-        return self.epsilon if currency is Currency.PURE else self._rho
+    def cap(self, currency: Currency) -> Fraction:
+        """The lifetime cap in the ledger's own currency."""
+        return self.epsilon.value * (1 if currency is Currency.PURE else self.rho_per_epsilon)
 
     @cached_property
     def rho_per_epsilon(self) -> Fraction:
@@ -93,10 +92,6 @@ class Limits:
             return Fraction(0)
         exact = rho_star(self.epsilon, self.delta * HALF).value / self.epsilon.value
         return Fraction(floor(exact * _GRID), _GRID)
-
-    @cached_property
-    def _rho(self) -> Rho:
-        return Rho(self.epsilon.value * self.rho_per_epsilon)
 
     @cached_property
     def for_thresholds(self) -> Delta:
@@ -119,16 +114,25 @@ class Account:
     """A node of the tree; the ledger's own account has no parent."""
 
     name: str
-    ledger: str
+    ledger: Ledger
     parent: str | None
     limits: Limits
+
+    @cached_property
+    def cap(self) -> Fraction:
+        """The lifetime cap in the ledger's currency."""
+        return self.limits.cap(self.ledger.currency)
+
+    def as_epsilon(self, amount: Fraction) -> Fraction:
+        """The epsilon that an amount of the ledger's currency is worth on this account."""
+        return self.limits.epsilon.value * amount / self.cap if self.cap else Fraction(0)
 
     @cached_property
     def definition(self) -> Mapping[str, str | None]:
         """The fields that the anchor stores of an account, besides its balance."""
         window = self.limits.window
         return {
-            "ledger": self.ledger,
+            "ledger": self.ledger.name,
             "parent": self.parent,
             "epsilon": self.limits.epsilon.ratio,
             "delta": self.limits.delta.ratio,

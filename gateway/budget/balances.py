@@ -47,13 +47,6 @@ def find_ledger(draft: Draft, name: str) -> Ledger | None:
     return draft.recall(("ledger", name), lambda connection: load_ledger(connection, name))
 
 
-def ledger_of(draft: Draft, account: Account) -> Ledger:
-    ledger = find_ledger(draft, account.ledger)
-    if ledger is None:
-        raise AssertionError("a foreign key ties every account to its ledger")
-    return ledger
-
-
 def balance_of(draft: Draft, account: str) -> Balance:
     return draft.recall(("balance", account), lambda connection: load_balance(connection, account))
 
@@ -163,15 +156,16 @@ def _balance(row: Row[Any]) -> Balance:
     )
 
 
-def _account(row: object) -> Account:
-    return Account(row.name, row.ledger, row.parent, _limits(row))  # type: ignore[attr-defined]  # a SQLAlchemy row
+def _account(row: Row[*tuple[Any, ...]]) -> Account:
+    ledger = Ledger(row.ledger, row.source, row.unit, Currency(row.currency))
+    return Account(row.name, ledger, row.parent, _limits(row))
 
 
-def _limits(row: object) -> Limits:
+def _limits(row: Row[*tuple[Any, ...]]) -> Limits:
     window = None
-    if row.window_every is not None:  # type: ignore[attr-defined]  # a SQLAlchemy row
-        window = RateLimit(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))  # type: ignore[attr-defined]  # see above
-    return Limits(Epsilon.from_ratio(row.epsilon), Delta.from_ratio(row.delta), window)  # type: ignore[attr-defined]  # see above
+    if row.window_every is not None:
+        window = RateLimit(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))
+    return Limits(Epsilon.from_ratio(row.epsilon), Delta.from_ratio(row.delta), window)
 
 
 _latest = (
@@ -180,13 +174,21 @@ _latest = (
     .order_by(account_limits.c.account, account_limits.c.ordinal.desc())
     .subquery("latest")
 )
-_ACCOUNTS = select(
-    accounts.c.name,
-    accounts.c.ledger,
-    accounts.c.parent,
-    accounts.c.opened_at,
-    _latest.c.epsilon,
-    _latest.c.delta,
-    _latest.c.window_every,
-    _latest.c.window_epsilon,
-).join(_latest, _latest.c.account == accounts.c.name)
+_ACCOUNTS = (
+    select(
+        accounts.c.name,
+        accounts.c.ledger,
+        ledgers.c.source,
+        ledgers.c.unit,
+        ledgers.c.currency,
+        accounts.c.parent,
+        accounts.c.opened_at,
+        _latest.c.epsilon,
+        _latest.c.delta,
+        _latest.c.window_every,
+        _latest.c.window_epsilon,
+    )
+    .select_from(accounts)
+    .join(_latest, _latest.c.account == accounts.c.name)
+    .join(ledgers, ledgers.c.name == accounts.c.ledger)
+)

@@ -23,6 +23,14 @@ class ChargedMeasurement:
     share: Fraction
     delta: Delta
 
+    def json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "mechanism": self.mechanism,
+            "share": ratio_text(self.share),
+            "delta": self.delta.ratio,
+        }
+
 
 @dataclass(frozen=True)
 class Idempotency:
@@ -174,13 +182,4 @@ class Receipt:
 
 
 def measurements_text(measurements: tuple[ChargedMeasurement, ...]) -> str:
-    return json.dumps([measurement_json(one) for one in measurements], separators=(",", ":"))
-
-
-def measurement_json(one: ChargedMeasurement) -> dict[str, str]:
-    return {
-        "name": one.name,
-        "mechanism": one.mechanism,
-        "share": ratio_text(one.share),
-        "delta": one.delta.ratio,
-    }
+    return json.dumps([one.json() for one in measurements], separators=(",", ":"))

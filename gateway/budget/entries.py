@@ -8,8 +8,6 @@ that lost its entries would spend the same budget again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from fractions import Fraction
 
 from sqlalchemy import Connection, select
@@ -20,6 +18,7 @@ from gateway.budget.charge import (
     ChargedMeasurement,
     Idempotency,
     LedgerEntry,
+    Receipt,
     Withdrawal,
     measurements_text,
 )
@@ -27,38 +26,27 @@ from gateway.errors import Code, OperatorError
 from gateway.state.anchor import Fact
 from gateway.state.draft import Draft
 from gateway.state.tables import charges, ledger_entries, ledgers
-from gateway.units import Epsilon
-
-
-@dataclass(frozen=True)
-class ChargeRecord:
-    """One charge: its subject, ledger, time and price."""
-
-    query_id: str
-    ledger: str
-    subject: str
-    price: Epsilon
-    now: datetime
 
 
 def write_charge(
     draft: Draft,
-    booking: ChargeRecord,
-    withdrawals: Sequence[Withdrawal],
+    receipt: Receipt,
     *,
+    subject: str,
+    ledger: str,
     measurements: tuple[ChargedMeasurement, ...] = (),
     once: Idempotency | None = None,
 ) -> None:
-    """Write the charge and its entries for every account. It does not check limits; the caller has done so."""
-    largest = _largest(withdrawals)
+    """Write the charge and its entries for every account. It does not check limits: the caller has done so."""
+    largest = _largest(receipt.withdrawals)
     draft.insert(
         charges,
         {
-            "query_id": booking.query_id,
-            "at": booking.now.isoformat(),
-            "subject": booking.subject,
-            "ledger": booking.ledger,
-            "price": booking.price.ratio,
+            "query_id": receipt.query_id,
+            "at": receipt.at.isoformat(),
+            "subject": subject,
+            "ledger": ledger,
+            "price": receipt.price.ratio,
             "amount": ratio_text(largest.cost),
             "delta": ratio_text(largest.delta),
             "measurements": measurements_text(measurements),
@@ -66,9 +54,9 @@ def write_charge(
             "request_digest": once.request_digest if once else None,
         },
     )
-    for withdrawal in withdrawals:
+    for withdrawal in receipt.withdrawals:
         for entry in withdrawal.entries:
-            _book_entry(draft, booking.query_id, withdrawal.account, entry)
+            _book_entry(draft, receipt.query_id, withdrawal.account, entry)
 
 
 def _largest(withdrawals: Sequence[Withdrawal]) -> Amounts:

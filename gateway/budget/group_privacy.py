@@ -35,7 +35,7 @@ def group_guarantees(
     limits: Limits, currency: Currency, cost: Fraction | None
 ) -> tuple[GroupGuarantee, ...]:
     """The guarantees of a query of this cost, and of the whole budget, for one, two, five and ten units."""
-    whole = limits.cost(currency).value
+    whole = limits.cap(currency)
     delta = limits.delta * HALF
     return tuple(
         GroupGuarantee(

@@ -25,14 +25,13 @@ from gateway.budget.account import (
     WHOLE,
     Account,
     Balance,
-    Currency,
     RateLimit,
     cost_on_path,
     rate_on_path,
 )
-from gateway.budget.balances import balance_of, ledger_of, path_of, spent_before
+from gateway.budget.balances import balance_of, path_of, spent_before
 from gateway.budget.charge import ChargeRequest, Idempotency, LedgerEntry, Receipt, Withdrawal
-from gateway.budget.entries import ChargeRecord, balance_fact, write_charge
+from gateway.budget.entries import balance_fact, write_charge
 from gateway.budget.parallel_composition import (
     AccountShare,
     account_shares,
@@ -47,20 +46,9 @@ from gateway.units import Delta, Epsilon, format_decimal, format_down
 _FREE = "repeating an answered query is free"
 
 
-def as_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
-    """The epsilon that `amount` of the currency is worth on this account."""
-    cap = account.limits.cost(currency).value
-    return account.limits.epsilon.value * amount / cap if cap else Fraction(0)
-
-
-def budget_exhausted(
-    account: Account, currency: Currency, balance: Balance, cost: Fraction
-) -> BudgetExhausted:
-    left = max(
-        Fraction(0),
-        account.limits.epsilon.value - as_epsilon(account, currency, balance.spent),
-    )
-    needs = as_epsilon(account, currency, cost) or cost
+def budget_exhausted(account: Account, balance: Balance, cost: Fraction) -> BudgetExhausted:
+    left = max(Fraction(0), account.limits.epsilon.value - account.as_epsilon(balance.spent))
+    needs = account.as_epsilon(cost) or cost
     return BudgetExhausted(
         Code.BUDGET_EXHAUSTED,
         f"`{account.name}` has epsilon {format_down(left)} left for its lifetime, the query needs"
@@ -102,47 +90,50 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
             _tell_anchor(draft, account, balance_of(draft, account.name))
         return earlier
     path = path_of(draft, request.account)
-    ledger = ledger_of(draft, path[0])
-    cost = _cost(draft, request, path, ledger.currency)
+    cost = _cost(draft, request, path)
     gifts = account_shares(request, path, cost)
-    withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
+    withdrawals = tuple(_fitting(draft, gift, path, now) for gift in gifts)
     if request.held:
         # it fits as if nothing had been paid before; now every account is charged for what it has not paid
         gifts = shares_beside_copies(request, path, cost)
-        withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
+        withdrawals = tuple(_fitting(draft, gift, path, now) for gift in gifts)
     for gift, withdrawal in zip(gifts, withdrawals, strict=True):
         _tell_anchor(draft, gift.account, withdrawal.after)
-    booking = ChargeRecord(request.query_id, ledger.name, request.subject, request.price, now)
-    write_charge(draft, booking, withdrawals, measurements=request.measurements, once=once)
     receipt = Receipt(
         request.query_id,
         request.price,
         cost,
         withdrawals,
-        price_taken=_price_taken(request, cost, withdrawals, ledger.currency, path),
+        price_taken=_price_taken(request, cost, withdrawals, path),
         at=now,
+    )
+    write_charge(
+        draft,
+        receipt,
+        subject=request.subject,
+        ledger=path[0].ledger.name,
+        measurements=request.measurements,
+        once=once,
     )
     if once is not None:
         draft.remember(("idempotency", request.subject, once.key), (once.request_digest, receipt))
     return receipt
 
 
-def _cost(
-    draft: Draft, request: ChargeRequest, path: Sequence[Account], currency: Currency
-) -> Fraction:
+def _cost(draft: Draft, request: ChargeRequest, path: Sequence[Account]) -> Fraction:
     """The cost of the measured part of the statement, in the ledger's currency."""
     if not request.price:
         return Fraction(0)
     for account in path:
-        if not account.limits.cost(currency):
-            raise budget_exhausted(
-                account, currency, balance_of(draft, account.name), request.price.value
-            )
-    return cost_on_path(request.price, currency, [account.limits for account in path])
+        if not account.cap:
+            balance = balance_of(draft, account.name)
+            raise budget_exhausted(account, balance, request.price.value)
+    limits = [account.limits for account in path]
+    return cost_on_path(request.price, path[0].ledger.currency, limits)
 
 
 def _fitting(
-    draft: Draft, gift: AccountShare, currency: Currency, path: Sequence[Account], now: datetime
+    draft: Draft, gift: AccountShare, path: Sequence[Account], now: datetime
 ) -> Withdrawal:
     """The withdrawal from the account, if its cap, its delta and its rate limit allow it."""
     account, amounts, cells = gift.account, gift.whole, tuple[LedgerEntry, ...]()
@@ -153,11 +144,11 @@ def _fitting(
         amounts += rise
     after, limits = balance.plus(amounts, now), account.limits
     taken = Withdrawal(account.name, amounts.cost, amounts.delta, after, cells)
-    cap = limits.cost(currency).value
+    cap = account.cap
     # an account above its cap is charged nothing, not even in a cell that would not raise its total
     if after.spent > cap:
-        needs = _needs(taken) if cap else _needs(taken) / _rate(currency, path)
-        raise budget_exhausted(account, currency, balance, needs)
+        needs = _needs(taken) if cap else _needs(taken) / _rate(path)
+        raise budget_exhausted(account, balance, needs)
     if after.delta_spent > limits.for_thresholds.value:
         raise thresholds_exhausted(account, balance, Delta(taken.delta or taken.largest.delta))
     if limits.window is not None and cap:
@@ -173,26 +164,21 @@ def _needs(taken: Withdrawal) -> Fraction:
     return taken.amount or taken.largest.cost
 
 
-def _rate(currency: Currency, path: Sequence[Account]) -> Fraction:
-    return rate_on_path(currency, (account.limits for account in path))
+def _rate(path: Sequence[Account]) -> Fraction:
+    return rate_on_path(path[0].ledger.currency, (account.limits for account in path))
 
 
 def _price_taken(
     request: ChargeRequest,
     cost: Fraction,
     withdrawals: Sequence[Withdrawal],
-    currency: Currency,
     path: Sequence[Account],
 ) -> Epsilon:
     """The epsilon charged to the analyst's own account."""
     if not withdrawals or withdrawals[0].account != request.account:
         return Epsilon.zero()
     amount = withdrawals[0].amount
-    return (
-        request.price
-        if amount is cost or amount == cost
-        else Epsilon(amount / _rate(currency, path))
-    )
+    return request.price if amount is cost or amount == cost else Epsilon(amount / _rate(path))
 
 
 def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:

@@ -14,7 +14,6 @@ from gateway.budget.balances import (
     balance_of,
     find_account,
     find_ledger,
-    ledger_of,
     load_limits_ordinal,
 )
 from gateway.budget.entries import balance_fact
@@ -67,13 +66,11 @@ def open_ledger(
             f"ledger:{ledger.name}",
             {"source": ledger.source, "unit": ledger.unit, "currency": ledger.currency},
         )
-        account = Account(ledger.name, ledger.name, None, limits)
+        account = Account(ledger.name, ledger, None, limits)
         return [LedgerOpened(ledger), *open_account(draft, account, actor=actor, now=now)]
     if known != ledger:
         raise _changed(known, ledger)
-    return open_account(
-        draft, Account(ledger.name, ledger.name, None, limits), actor=actor, now=now
-    )
+    return open_account(draft, Account(ledger.name, ledger, None, limits), actor=actor, now=now)
 
 
 def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -> list[Act]:
@@ -83,7 +80,7 @@ def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -
         if (known.ledger, known.parent) != (account.ledger, account.parent):
             raise OperatorError(
                 Code.LEDGER_CHANGED,
-                f"`{account.name}` is below `{known.parent}` of `{known.ledger}`"
+                f"`{account.name}` is below `{known.parent}` of `{known.ledger.name}`"
                 " and cannot be moved, because its spending cannot be moved",
             )
         return set_limits(draft, account.name, account.limits, actor=actor, now=now)
@@ -92,14 +89,14 @@ def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -
         if parent is None or parent.ledger != account.ledger:
             raise OperatorError(
                 Code.LEDGER_CHANGED,
-                f"`{account.name}` needs an open account `{account.parent}` in `{account.ledger}`",
+                f"`{account.name}` needs an open account `{account.parent}` in `{account.ledger.name}`",
             )
-    _require_usable(draft, account)
+    _require_usable(account)
     draft.insert(
         accounts,
         {
             "name": account.name,
-            "ledger": account.ledger,
+            "ledger": account.ledger.name,
             "parent": account.parent,
             "opened_at": now.isoformat(),
         },
@@ -120,7 +117,7 @@ def set_limits(draft: Draft, name: str, limits: Limits, *, actor: str, now: date
     if account.limits == limits:
         return []
     changed = replace(account, limits=limits)
-    _require_usable(draft, changed)
+    _require_usable(changed)
     _write_limits(draft, changed, actor, now)
     return [LimitsSet(name, account.limits, limits)]
 
@@ -150,10 +147,9 @@ def _write_limits(draft: Draft, account: Account, actor: str, now: datetime) -> 
     draft.state_fact(f"account:{account.name}", fact)
 
 
-def _require_usable(draft: Draft, account: Account) -> None:
+def _require_usable(account: Account) -> None:
     """Refuse a cap that is worth nothing in the ledger's currency, unless it is zero."""
-    currency = ledger_of(draft, account).currency
-    if account.limits.epsilon and not account.limits.cost(currency):
+    if account.limits.epsilon and not account.cap:
         raise OperatorError(
             Code.LEDGER_CHANGED,
             f"`{account.name}` has epsilon {account.limits.epsilon} but its delta"

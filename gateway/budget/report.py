@@ -7,19 +7,16 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
-from gateway.budget.account import Account, Balance, Currency, RateLimit
+from gateway.budget.account import Account, Balance, RateLimit
 from gateway.budget.balances import (
     balance_of,
     find_account,
-    ledger_of,
     load_accounts,
     load_balance,
-    load_ledger,
     load_spent_before,
     path_of,
     spent_before,
 )
-from gateway.budget.ledger import as_epsilon
 from gateway.state.draft import Draft
 from gateway.units import Delta, Epsilon
 
@@ -80,15 +77,10 @@ def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> lis
 
 
 def _standing(connection: Connection, account: Account, now: datetime) -> AccountBalance:
-    ledger = load_ledger(connection, account.ledger)
-    if ledger is None:
-        raise AssertionError("a foreign key ties every account to its ledger")
-
     def before(start: datetime) -> Fraction:
         return load_spent_before(connection, account.name, start)
 
-    balance = load_balance(connection, account.name)
-    return _shown(account, ledger.currency, balance, before, now)
+    return _shown(account, load_balance(connection, account.name), before, now)
 
 
 def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance:
@@ -98,26 +90,22 @@ def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance
         # a period without a charge is not in memory: a late charge may still fall before it
         return balance.spent if balance.at < start else spent_before(draft, account.name, start)
 
-    return _shown(account, ledger_of(draft, account).currency, balance, before, now)
+    return _shown(account, balance, before, now)
 
 
 def _shown(
-    account: Account,
-    currency: Currency,
-    balance: Balance,
-    before: Callable[[datetime], Fraction],
-    now: datetime,
+    account: Account, balance: Balance, before: Callable[[datetime], Fraction], now: datetime
 ) -> AccountBalance:
-    spent = as_epsilon(account, currency, balance.spent)
+    spent = account.as_epsilon(balance.spent)
     limits = account.limits
     window = None
     if limits.window is not None:
         moment = max(now, balance.at)
         given = balance.spent - before(limits.window.every.start(moment))
-        window = _window(limits.window, as_epsilon(account, currency, given), moment)
+        window = _window(limits.window, account.as_epsilon(given), moment)
     return AccountBalance(
         account.name,
-        account.ledger.removeprefix(_PREFIX),
+        account.ledger.name.removeprefix(_PREFIX),
         limits.epsilon,
         Epsilon(spent),
         _left(limits.epsilon, spent),

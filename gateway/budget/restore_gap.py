@@ -26,8 +26,8 @@ from gateway.budget.account import (
     RateLimit,
 )
 from gateway.budget.balances import balance_of, find_account, find_ledger, load_confined
-from gateway.budget.charge import Withdrawal
-from gateway.budget.entries import ChargeRecord, write_charge
+from gateway.budget.charge import Receipt, Withdrawal
+from gateway.budget.entries import write_charge
 from gateway.budget.limits import Act, open_account, open_ledger, set_limits
 from gateway.budget.parallel_composition import close_cells
 from gateway.state.anchor import Fact
@@ -71,7 +71,7 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
         if find_ledger(draft, name) is None:
             limits = _limits(accounts[name])
             acts += open_ledger(draft, _ledger(name, fact), limits, actor=actor, now=now)
-    for account in _parents_first(accounts):
+    for account in _parents_first(draft, accounts):
         if find_account(draft, account.name) is None:
             acts += open_account(draft, account, actor=actor, now=now)
         else:
@@ -98,7 +98,7 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
     return GapCharges(tuple(acts), tuple(one for one in taken if one is not None))
 
 
-def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
+def _parents_first(draft: Draft, accounts: Mapping[str, _Definition]) -> list[Account]:
     """The anchor's accounts, each after the one above it."""
 
     def depth(name: str | None) -> int:
@@ -106,9 +106,16 @@ def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
         return 0 if fact is None else 1 + depth(fact["parent"])
 
     return [
-        Account(name, str(fact["ledger"]), fact["parent"], _limits(fact))
+        Account(name, _open_ledger(draft, str(fact["ledger"])), fact["parent"], _limits(fact))
         for name, fact in sorted(accounts.items(), key=lambda each: depth(each[0]))
     ]
+
+
+def _open_ledger(draft: Draft, name: str) -> Ledger:
+    ledger = find_ledger(draft, name)
+    if ledger is None:
+        raise AssertionError("the ledgers of the anchor are opened first")
+    return ledger
 
 
 def _open(draft: Draft, name: str) -> Account:
@@ -151,8 +158,8 @@ def _charge_one(
     cells = (close_cells(draft, account.name, max(now, balance.at)),) if confined else ()
     after = balance.plus(lost, now)
     withdrawal = Withdrawal(account.name, lost.cost, lost.delta, after, cells)
-    booking = ChargeRecord(query_id, account.ledger, "gateway", Epsilon.zero(), now)
-    write_charge(draft, booking, [withdrawal])
+    receipt = Receipt(query_id, Epsilon.zero(), lost.cost, (withdrawal,), at=now)
+    write_charge(draft, receipt, subject="gateway", ledger=account.ledger.name)
     return withdrawal
 
 

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _named(ground: Foundation, name: str | None) -> str:
     """The dataset of this name, or the only one; a dataset is known if its ledger was ever opened."""
     with ground.engine.connect() as connection:
-        ledgers = {account.ledger for account in load_accounts(connection)}
+        ledgers = {account.ledger.name for account in load_accounts(connection)}
     known = sorted(ledger.removeprefix(ledger_name("")) for ledger in ledgers)
     if name in known:
         return str(name)

@@ -36,6 +36,7 @@ from gateway.policy.model import policy_schema
 from gateway.policy.policy import InvalidSource, Policy, resolve_variables, source_from
 from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
+from gateway.requests.request import Request
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -103,9 +104,8 @@ def _explain(arguments: argparse.Namespace) -> int:
     if reading.loaded is None:
         raise reading.problems[0]
     subject, policy = subject_and_policy(reading.loaded, arguments.subject, arguments.dataset)
-    question = Question(
-        arguments.sql, subject, arguments.front_end, datetime.now(UTC), arguments.purpose
-    )
+    request = Request(arguments.sql, policy.name, arguments.purpose)
+    question = Question(request, subject, arguments.front_end, datetime.now(UTC))
     with open_temporary_twin(settings.postgres_bin) as twin:
         found = explain(question, policy, reading.loaded, twin.borrowed)
     stands = True

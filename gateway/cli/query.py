@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import partial
 from types import FrameType
 from typing import Any, Final
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             with _cancelled_by_interrupt() as cancelled:
                 answer = door.answer(subject, request, cancelled)
-            told = answer_body(door, subject, request.dataset, answer)
+            told = answer_body(answer, partial(door.accounts, subject, request.dataset))
     if arguments.json:
         print(json.dumps(told, indent=2))
     elif arguments.dry_run:

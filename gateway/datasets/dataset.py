@@ -54,7 +54,11 @@ class Proofs:
         """What it proved; it is read where nobody did yet."""
         with self._lock:
             known = self._known
-        return self.of(self.read()).proven if known is None else known[1].proven
+        return self.proven_by(self.read()) if known is None else known[1].proven
+
+    def proven_by(self, described: SourceTables) -> Mapping[str, TableProof]:
+        """What this catalog proves of the dataset."""
+        return self.of(described).proven
 
     def of(self, described: SourceTables) -> SourceFacts:
         """What this catalog says of the dataset."""

@@ -26,6 +26,7 @@ from gateway.events import Emit
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
+from gateway.requests.request import Request
 from gateway.twin import Twin, VisibleTables
 from gateway.twin.pool import TwinLine
 from gateway.twin.shadow_functions import SessionNames
@@ -42,9 +43,9 @@ class DatasetRegistry:
         self._made_for: LoadedPolicies | None = None
         self._servings: Mapping[str, ServedDataset] = {}
 
-    def find(self, question: Question, dataset: str | None) -> ServedDataset:
+    def find(self, question: Question) -> ServedDataset:
         """The dataset that is named, or the only one that the subject may ask about."""
-        servings = self.all()
+        servings, dataset = self.all(), question.request.dataset
         if dataset is not None:
             found = servings.get(dataset)
             if found is None:
@@ -147,6 +148,7 @@ class WireSessions:
             )
 
     def _view(self, subject: Subject, dataset: str, purpose: str | None) -> View:
-        question = Question("", subject, self.front_end, self.now(), purpose)
-        serving = self.served.find(question, dataset)
+        request = Request("", dataset, purpose)
+        question = Question(request, subject, self.front_end, self.now())
+        serving = self.served.find(question)
         return serving.views.of(rules_for(question, serving.policy))

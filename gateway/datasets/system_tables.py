@@ -16,7 +16,7 @@ from gateway.plan.relations import StagedRows
 from gateway.policy.decide import usable_columns_by
 from gateway.policy.policy import Operation
 from gateway.policy.subjects import Subject
-from gateway.requests.request import PastQuestion
+from gateway.requests.request import PastQuestion, Request
 from gateway.trail.record import RecordKind
 from gateway.trail.search import RecordFilter
 from gateway.units import Epsilon
@@ -120,10 +120,10 @@ class OwnRows:
             yield one.query_id, one.at, one.sql, one.outcome, one.reason, one.charged.value
 
     def _columns(self, subject: Subject) -> Iterable[tuple[str, Table, Any, list[str]]]:
-        question = Question("", subject, "rest", datetime.now(UTC))
+        question = Question(Request(""), subject, "rest", datetime.now(UTC))
         for serving in self.served.of(question):
             rules = rules_for(question, serving.policy)
-            uses = usable_columns_by(rules, serving.policy.dataset)
+            uses = usable_columns_by(rules)
             for table in serving.views.of(rules).dataset.tables:
                 for column in table.columns:
                     ways = uses.get(ColumnRef(table.name, column.name), frozenset())

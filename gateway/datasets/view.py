@@ -11,27 +11,30 @@ INVARIANT: a statement is bound against what the subject may see and nothing els
 are the ones that decide.
 """
 
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Protocol, TypeAlias
+from functools import partial
+from typing import Final, TypeAlias
 
 from gateway.binding.bind import StatementCache
 from gateway.binding.bound import Bound, Cut, PassThrough, Release, Step
 from gateway.binding.catalog_queries import strip_database_name
-from gateway.binding.describe import ColumnDescription
 from gateway.binding.extensions import postgresql_sql
 from gateway.binding.text.classify import classify
 from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.binding.top_k import can_select
 from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
-from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules, purpose_of
+from gateway.policy.applicable import ApplicableRules, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
+from gateway.requests.request import Request
 from gateway.twin import VisibleTables, visible_tables
+from gateway.twin.session import StatementDescription, TwinSession
 
 _MOST: Final = 256
 _MOST_PERMITTED: Final = 128
@@ -51,9 +54,40 @@ class View:
     shown: VisibleTables
     statements: StatementCache
     permitted: LruCache[PermittedKey, tuple[Bound, Cut]] = field(
-        default_factory=lambda: LruCache(_MOST_PERMITTED, lambda _, __: 1),
-        compare=False,
+        default_factory=partial(LruCache, _MOST_PERMITTED), compare=False
     )
+
+
+Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[TwinSession]]
+Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
+
+
+def new_query_id() -> str:
+    return secrets.token_hex(12)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What somebody asks, and how it came in. `asked_at` is on the clock of the session's time zone."""
+
+    request: Request
+    subject: Subject
+    front_end: str
+    asked_at: datetime
+    query_id: str = field(default_factory=new_query_id)
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """A question that is bound and permitted: the releases of `bound` read permitted rows alone.
+
+    `session` borrows a session on the twin that shows what the subject may see.
+    """
+
+    question: Question
+    bound: Bound
+    decision: Decision
+    session: Session
 
 
 class Views:
@@ -65,17 +99,49 @@ class Views:
 
     def of(self, rules: ApplicableRules) -> View:
         """What these rules show; a refusal for whom none permits anything."""
-        require_permits(rules, self.policy.dataset)
+        require_permits(rules)
         key = (
             frozenset(rule.id for rule in rules.permits),
             frozenset(rule.id for rule in rules.forbids),
         )
 
         def make() -> View:
-            dataset = visible_by(rules, self.policy.dataset)
+            dataset = visible_by(rules)
             return View(dataset, visible_tables(dataset), StatementCache(dataset))
 
         return self._known.get(key, make)
+
+    def bind(self, question: Question, borrow: Borrow) -> BoundQuery:
+        """The question as it will be answered, or the refusal."""
+        rules = rules_for(question, self.policy)
+        view, request = self.of(rules), question.request
+        session = partial(borrow, question.subject.name, view.shown)
+
+        with ExitStack() as borrowed:
+            twin: list[TwinSession] = []
+
+            def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
+                if not twin:  # what was bound before needs no session
+                    twin.append(borrowed.enter_context(session()))
+                return twin[0].describe(sql, types)
+
+            parameters: tuple[Given, ...] = ()
+            if request.parameters:
+                sql = strip_database_name(request.sql, view.dataset)
+                asked = postgresql_sql(classify(sql).query or sql)
+                wanted = said(asked, request.types).parameters
+                parameters = parameter_literals(
+                    request.parameters, [one.type_name for one in wanted]
+                )
+            bound = view.statements.bind(request.sql, parameters, lambda sql: said(sql).columns)
+        if isinstance(bound, PassThrough):
+            return BoundQuery(question, bound, decide(rules), session)
+        cut, decision = bound, decide(rules, bound.tables, bound.uses)
+        rows = tuple(sorted(decision.rows.items()))
+        _, permitted = view.permitted.get(
+            (id(cut), rows), lambda: (cut, _permitted(cut, decision, self.policy))
+        )
+        return BoundQuery(question, permitted, decision, session)
 
     @property
     def shown(self) -> frozenset[VisibleTables]:
@@ -83,94 +149,10 @@ class Views:
         return frozenset(view.shown for view in self._known.values())
 
 
-class Parameter(Protocol):
-    @property
-    def type_name(self) -> str: ...
-
-
-class DescribedResult(Protocol):
-    @property
-    def columns(self) -> Sequence[ColumnDescription]: ...
-    @property
-    def parameters(self) -> Sequence[Parameter]: ...
-
-
-class Describer(Protocol):
-    """A session on the twin, as far as it is needed here."""
-
-    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> DescribedResult: ...
-
-
-Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[Describer]]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What somebody asks, and how it came in. Values of parameters are texts, as PostgreSQL reads them."""
-
-    sql: str
-    subject: Subject
-    front_end: str
-    asked_at: datetime
-    purpose: str | None = None
-    values: tuple[str | None, ...] = ()
-    types: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class BoundQuestion:
-    """A statement that is bound and permitted; its releases read permitted rows alone."""
-
-    bound: Bound
-    decision: Decision
-    rules: ApplicableRules
-    view: View
-
-
-def bind_question(question: Question, views: Views, borrow: Borrow) -> BoundQuestion:
-    """The question as it will be answered, or the refusal."""
-    rules = rules_for(question, views.policy)
-    view = views.of(rules)
-
-    with ExitStack() as borrowed:
-        twin: list[Describer] = []
-
-        def said(sql: str, types: Sequence[int] = ()) -> DescribedResult:
-            if not twin:  # what was bound before needs no session
-                session = borrow(question.subject.name, view.shown)
-                twin.append(borrowed.enter_context(session))
-            return twin[0].describe(sql, types)
-
-        parameters: tuple[Given, ...] = ()
-        if question.values:
-            sql = strip_database_name(question.sql, view.dataset)
-            asked = postgresql_sql(classify(sql).query or sql)
-            wanted = said(asked, question.types).parameters
-            parameters = parameter_literals(question.values, [one.type_name for one in wanted])
-        bound = view.statements.bind(question.sql, parameters, lambda sql: said(sql).columns)
-    return authorize_statement(bound, question, rules, view, views.policy)
-
-
 def rules_for(question: Question, policy: Policy) -> ApplicableRules:
     """The rules that apply to the question."""
-    purpose = purpose_of(question.subject, question.purpose)
-    circumstances = RequestContext.of(question.front_end, purpose, question.asked_at)
-    return applicable_rules(policy, question.subject, circumstances)
-
-
-def authorize_statement(
-    bound: Bound, question: Question, rules: ApplicableRules, view: View, policy: Policy
-) -> BoundQuestion:
-    """The bound statement with the decision on it."""
-    purpose = purpose_of(question.subject, question.purpose)
-    if isinstance(bound, PassThrough):
-        return BoundQuestion(bound, decide(rules, policy.dataset, purpose, (), ()), rules, view)
-    decision = decide(rules, policy.dataset, purpose, bound.tables, bound.uses)
-    rows = tuple(sorted(decision.terms.rows.items()))
-    _, permitted = view.permitted.get(
-        (id(bound), rows), lambda: (bound, _permitted(bound, decision, policy))
-    )
-    return BoundQuestion(permitted, decision, rules, view)
+    purpose = question.request.purpose
+    return rules_at(policy, question.subject, question.front_end, purpose, question.asked_at)
 
 
 def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
@@ -185,12 +167,12 @@ def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
 
 
 def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
-    if not decision.terms.rows:
+    if not decision.rows:
         return cut
 
     def permitted(step: Step) -> Step:
         if not isinstance(step, Release):
             return step
-        return replace(step, plan=filter_rows(step.plan, policy.dataset, decision.terms.rows))
+        return replace(step, plan=filter_rows(step.plan, policy.dataset, decision.rows))
 
     return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

@@ -3,7 +3,8 @@
 0. An earlier release about the same tables that cannot be read refuses the query: nothing can be compared with it.
 1. An opaque condition cannot be compared. `opaque_predicates` decides: `refuse` refuses the query; `allow` leaves
    the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
-2. A region that was counted before, by itself or as whole groups, with fewer than `min_units`, is refused.
+2. A region that was counted before, by itself or as whole groups, with fewer than `min_units`, is refused; and so is a
+   group of it if the query chose the boundary of a key.
 3. `differencing`: the new answer minus one earlier answer.
 4. `trackers`: all answers together.
 
@@ -14,15 +15,17 @@ clock and no randomness; limits are numbers of compared entries. None of the thr
 history holds scopes, which follow from plans and policies, and released noisy counts.
 """
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from math import prod
+from typing import Final
 
 from gateway.overlap.differencing import find_clashes
 from gateway.overlap.history import History, Index, comparable_indexes
 from gateway.overlap.inputs import NewQuery, PriorRelease
 from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import QuestionPart, near_of, part_of
+from gateway.overlap.question_part import QuestionPart, cut_sides, part_of
 from gateway.overlap.refusals import (
     MOST_NAMED,
     THIS,
@@ -34,6 +37,9 @@ from gateway.overlap.refusals import (
 )
 from gateway.overlap.trackers import find_trackers
 from gateway.policy.policy import Auditing, UnreadableConditions
+from gateway.regions.boxes import Side
+
+_MOST_GROUPS: Final = 256
 
 
 def audit(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
@@ -69,9 +75,9 @@ def find_violation(concerned: Sequence[NewQuery], history: History, rules: Audit
 
 def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) -> None:
     sizes = KnownSizes(indexes, part.axes)
-    places = [near_of(part, index) for index in indexes]
+    places = [index.lying(part.around, part.keys, part.axes) for index in indexes]
     for near in places:
-        sizes.seen(near.index, part.around, near.lying)
+        sizes.seen(part.around, near)
     if rules.min_units > 1:
         _not_small(part, sizes, rules)
     judge = Judge(rules, sizes, part.axes)
@@ -85,9 +91,27 @@ def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) ->
 
 
 def _not_small(part: QuestionPart, sizes: KnownSizes, rules: Auditing) -> None:
-    known = sizes.exactly(part.sides) or sizes.grouped(part.sides)
-    if known is not None and known.is_small(rules.min_units):
-        raise small_refusal(known.query_id, rules)
+    for sides in (part.sides, *_chosen_groups(part)):
+        known = sizes.exactly(sides) or sizes.grouped(sides)
+        if known is not None and known.is_small(rules.min_units):
+            raise small_refusal(known.query_id, rules)
+
+
+def _chosen_groups(part: QuestionPart) -> Iterator[list[Side]]:
+    """The groups of the part, if the query chose the boundary of a key: `GROUP BY year = 1922` asks as WHERE does.
+
+    Tables over the calendar or over the values of a column have small groups, which nobody chose.
+    """
+    keys = [one for one in part.keys if one.cells is not None]
+    groups = prod(len(one.cells or ()) for one in keys)
+    if not any(one.chosen for one in keys) or groups > _MOST_GROUPS:
+        return
+    for cells in product(*(one.cells or () for one in keys)):
+        sides = list(part.sides)
+        for key, each in zip(keys, cells, strict=True):
+            sides = cut_sides(sides, key.axis.name, each)
+        if sides:
+            yield sides
 
 
 __all__ = ["History", "NewQuery", "PriorRelease", "audit"]

@@ -19,20 +19,21 @@ differ by more than those, or not at all.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
-from gateway.overlap.history import RegionEntry, Rows, as_float
+from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
 from gateway.overlap.known_sizes import largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
-from gateway.overlap.question_part import NearbyEntries, QuestionPart
+from gateway.overlap.question_part import QuestionPart, cut_sides
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import RegionAxis
 from gateway.regions.boxes import Axes, Side, hull_cells, meet_boxes, subtract_boxes
-from gateway.regions.cells import Cells, all_cells, intersection, is_empty, is_fine
+from gateway.regions.cells import all_cells, is_empty, is_fine
 
 MOST_CLOSE: Final = 64
 _MOST_MISFITS: Final = 4
@@ -52,7 +53,7 @@ class Clash:
 
 
 def find_clashes(
-    part: QuestionPart, near: NearbyEntries, judge: Judge, rules: Auditing
+    part: QuestionPart, near: EntryPosition, judge: Judge, rules: Auditing
 ) -> Iterator[Clash]:
     """The earlier releases that clash with the new part, the nearest first."""
     if rules.min_units <= 1 and not rules.narrow_cells:
@@ -60,8 +61,6 @@ def find_clashes(
     for row in _close(part, near, rules):
         entry = near.index.entries[row]
         if rules.opaque is UnreadableConditions.ALLOW and not entry.readable:
-            continue
-        if as_float(part.spread + entry.spread) >= limit_of(part, rules):
             continue
         found = _pair(part, entry, judge, rules)
         if found is not None:
@@ -76,12 +75,16 @@ def limit_of(part: QuestionPart, rules: Auditing) -> float:
     return max(least, min(_CLOSER * as_float(part.spread), _FARTHER * least))
 
 
-def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int]:
-    """The releases that could differ by little, by lower bounds; a limited number, the nearest first."""
+def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int]:
+    """The releases that could differ by little, by lower bounds; a limited number, the nearest first.
+
+    INVARIANT: releases whose noise hides every difference take none of these places.
+    """
     index, least = near.index, rules.narrow_cells
+    clear = as_float(part.spread) + index.spreads < limit_of(part, rules)
     kept, odd, few = {}, {}, {}
-    for name, line in near.lying.lines.items():
-        one, meeting = near.lying.near[name], near.lying.plain[name].shared > 0
+    for name, line in near.lines.items():
+        one, meeting = near.nearest[name], near.plain[name].shared > 0
         little = [
             (by <= least) | (by <= MINOR_PART * (one.shared + by))
             for by in (one.outside, one.alone)
@@ -90,27 +93,32 @@ def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int
         # with several boxes, a residual may contain everything that exceeds along an axis with few cells
         odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
         few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
-    rows = index.where(kept, near.lying)
+    rows = _among(near.where(kept), clear)
     single = len(part.sides) == 1
     chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
     if single and index.single.all():
         return chosen
-    others = np.union1d(index.where(odd, near.lying), index.where(few, near.lying))
+    others = np.union1d(near.where(odd), near.where(few))
+    others = _among(others, clear)
     if single:
         others = others[~index.single[others]]
     more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
-    for name, plain in near.lying.plain.items():
+    for name, plain in near.plain.items():
         places = index.places(name)[others]
         more |= ~few[name][places]
         far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
     return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
 
 
-def _nearest(rows: Rows, near: NearbyEntries, rules: Auditing) -> list[int]:
+def _among(rows: Rows, clear: NDArray[np.bool_]) -> Rows:
+    return rows[clear[rows]]
+
+
+def _nearest(rows: Rows, near: EntryPosition, rules: Auditing) -> list[int]:
     """The nearest releases of one box, for a region of one box."""
-    index, lying = near.index, near.lying.near
+    index, lying = near.index, near.nearest
     out, left = (_Sticking(len(rows), rules.narrow_cells) for _ in range(2))
-    for name, line in near.lying.lines.items():
+    for name, line in near.lines.items():
         one, places = lying[name], index.places(name)[rows]
         shared = one.shared[places]
         out.add(one.outside[places], shared, line.axis)
@@ -124,11 +132,11 @@ def _nearest(rows: Rows, near: NearbyEntries, rules: Auditing) -> list[int]:
     return nearest
 
 
-def _unequal(near: NearbyEntries, rows: Rows) -> NDArray[np.bool_]:
+def _unequal(near: EntryPosition, rows: Rows) -> NDArray[np.bool_]:
     """False for exactly the same region, as far as groups do not matter."""
     unequal = np.zeros(len(rows), dtype=np.bool_)
-    for name, line in near.lying.lines.items():
-        one, places = near.lying.plain[name], near.index.places(name)[rows]
+    for name, line in near.lines.items():
+        one, places = near.plain[name], near.index.places(name)[rows]
         unequal |= (one.outside[places] > 0) | (one.alone[places] > 0) | line.grouped
     return unequal
 
@@ -224,19 +232,20 @@ def _compared(
         nearest = nearest_groups(nearest, new, grouping, part)
     yield new, nearest, frozenset()
     same = {one.text for one in theirs}
-    for grouping in part.keys:
-        if grouping.text in same:
-            continue
-        apart = [one for one in others if one.axis.name != grouping.axis.name]
-        target = old
+    mere = [one for one in part.keys if one.text not in same]
+    for keys in [*([one] for one in mere), *([mere] if len(mere) > 1 else [])]:
+        cut = {one.axis.name for one in keys}
+        apart = [one for one in others if one.axis.name not in cut]
+        target, groups = old, new
         for one in apart:
             target = nearest_groups(target, new, one, part)
-        groups = nearest_groups(new, target, grouping, part)
+        for one in keys:
+            groups = nearest_groups(groups, target, one, part)
         if groups != new:
-            yield groups, target, frozenset(one.axis.name for one in (grouping, *apart))
-        for other in others:
-            if other.axis.name == grouping.axis.name:
-                yield from _shifted(new, target, grouping, other, part)
+            yield groups, target, _by_size(*keys, *apart)
+        for one, other in product(keys if len(keys) == 1 else (), others):
+            if other.axis.name == one.axis.name:
+                yield from _shifted(new, target, one, other, part)
 
 
 def _shifted(
@@ -245,11 +254,20 @@ def _shifted(
     """Single groups of the one against the nearest groups of the other, where both cut one axis."""
     name = mine.axis.name
     for group in missed_sums(mine, theirs, _MOST_MISFITS):
-        one = _cut(new, name, group)
-        yield one, nearest_groups(old, one, theirs, part), frozenset({name})
+        one = cut_sides(new, name, group)
+        yield one, nearest_groups(old, one, theirs, part), _by_size(mine, theirs)
     for group in missed_sums(theirs, mine, _MOST_MISFITS):
-        one = _cut(old, name, group)
-        yield nearest_groups(new, one, mine, part), one, frozenset({name})
+        one = cut_sides(old, name, group)
+        yield nearest_groups(new, one, mine, part), one, _by_size(mine, theirs)
+
+
+def _by_size(*keys: KeyGrouping) -> frozenset[str]:
+    """The axes of these keys along which sizes decide: the start of a week isolates no chosen person.
+
+    INVARIANT: along an axis on which the analyst chose a boundary, cells count as they do in a condition.
+    """
+    chosen = {one.axis.name for one in keys if one.chosen}
+    return frozenset(one.axis.name for one in keys) - chosen
 
 
 def _common(
@@ -261,19 +279,9 @@ def _common(
     whole = all_cells(mine.axis)
     asked, answered = here.get(name) or whole, there.get(name) or whole
     return (
-        _cut(new, name, theirs.groups_meeting(answered)),
-        _cut(old, name, mine.groups_meeting(asked)),
+        cut_sides(new, name, theirs.groups_meeting(answered)),
+        cut_sides(old, name, mine.groups_meeting(asked)),
     )
-
-
-def _cut(sides: list[Side], name: str, cells: Cells) -> list[Side]:
-    """The boxes, restricted to these cells of the axis."""
-    made: list[Side] = []
-    for one in sides:
-        left = intersection(one[name], cells) if name in one else cells
-        if not is_empty(left):
-            made.append({**one, name: left})
-    return made
 
 
 def nearest_groups(

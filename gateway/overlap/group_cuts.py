@@ -4,7 +4,8 @@ An analyst who has the groups has every sum of them. The sum that can come neare
 of the groups that lie more inside of it than outside; if that one is not near, none is.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -27,6 +28,19 @@ from gateway.regions.scope import GroupKey
 Wholes: TypeAlias = NDArray[np.int64]
 
 _FEW: Final = 4
+_COLUMN: Final = re.compile(r'(?:[\w$]+|"(?:[^"]|"")*")(?:\.(?:[\w$]+|"(?:[^"]|"")*"))*')
+_ROUND: Final = r"(?:[125]|25)0*"
+_CUTS: Final = tuple(
+    re.compile(one, re.DOTALL)
+    for one in (
+        r"date_trunc\('\w+', (.+)\)",
+        r"extract\(\w+ from (.+)\)",
+        r"cast\((.+) as (?:date|timestamp without time zone|timestamp with time zone)\)",
+        r"floor\((.+)\)",
+        rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as numeric\))\)",
+    )
+)
+"""Keys with boundaries that the calendar or round numbers set: in these the text inside is a key of this kind again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,12 +92,16 @@ class OrderedCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyGrouping:
-    """One key on its axis. `cells` of None: every cell is a group of its own."""
+    """One key on its axis. `cells` of None: every cell is a group of its own. `chosen`: the query chose the boundaries."""
 
     text: str
     axis: RegionAxis
     cells: tuple[Cells, ...] | None
     ordered: OrderedCells | None
+    chosen: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chosen", has_chosen_bounds(self.text))
 
     def nearest(self, there: Cells, wanted: Cells) -> Cells:
         """The groups, restricted to `there`, that lie more inside of `wanted` than outside."""
@@ -131,6 +149,19 @@ class KeyGrouping:
                 null = [one for _, one in self.ordered.null] if wanted.null else []
                 return [*ends, *null], whole
         return [one for _, one in self.ordered.met_by(wanted)], None
+
+
+def has_chosen_bounds(text: str) -> bool:
+    """Whether the analyst chose the boundaries of the key's groups, as in `year >= 1923` or `(day - 3) / 7`.
+
+    Nobody chooses where a month, a decade or a value of a column begins.
+    """
+    while not _COLUMN.fullmatch(text):
+        found = next((each for one in _CUTS if (each := one.fullmatch(text))), None)
+        if found is None:
+            return True
+        text = found[1]
+    return False
 
 
 def grouping_of(key: GroupKey) -> KeyGrouping | None:

@@ -36,6 +36,7 @@ class RegionEntry:
     """One release of a shape: its region, its groups, its counts, and how exactly it shows one person."""
 
     __slots__ = (
+        "_counted",
         "_spreads",
         "counts",
         "deviation",
@@ -56,9 +57,11 @@ class RegionEntry:
         self.keys = keys
         self.readable = not past.ground.unreadable
         self.groupings = tuple(grouping_of(one) for one in keys)
-        self.counts = _counted(past)
+        self.counts: NDArray[np.float64] | None = None
         self.deviation = standard_deviation(past.variance)
         self.whole = past.whole
+        self._counted: set[str] = set()
+        self._count(past)
         self._spreads: dict[str, Fraction] = {}
         self.spread = past.spread
         self._see(past)
@@ -72,16 +75,31 @@ class RegionEntry:
         else:
             self.spread = 1 / sum((1 / one for one in self._spreads.values()), Fraction(0))
 
-    def again(self, past: PriorRelease) -> None:
-        """The same query was answered again: the newer facts are kept; both answers together reveal more than
-        the finer one.
+    def _count(self, past: PriorRelease) -> None:
+        """Take the counts of a release: the mean of all releases, each weighted by the inverse of its variance.
+
+        INVARIANT: no draw replaces another. An analyst who sends a query again until its noise is as he likes moves the
+        mean, and the mean becomes more exact. Counts of units are preferred to lower bounds.
         """
-        self._see(past)
-        self.query_id = past.query_id
         counts = _counted(past)
-        if counts is not None:
-            self.counts, self.whole = counts, past.whole
-            self.deviation = standard_deviation(past.variance)
+        if counts is None or (self.counts is not None and self.whole and not past.whole):
+            return
+        deviation = standard_deviation(past.variance)
+        again = self._counted <= {past.release}  # the same release, made more exact
+        if self.counts is None or again or past.whole != self.whole or not deviation:
+            self.counts, self.deviation, self.whole = counts, deviation, past.whole
+            self._counted = {past.release}
+        elif past.release not in self._counted and self.deviation:
+            mine, other = self.deviation**-2, deviation**-2
+            self.counts = (mine * self.counts + other * counts) / (mine + other)
+            self.deviation = (mine + other) ** -0.5
+            self._counted.add(past.release)
+
+    def again(self, past: PriorRelease) -> None:
+        """The same query was answered again: both answers together reveal more than the finer one."""
+        self._see(past)
+        self._count(past)
+        self.query_id = past.query_id
 
     @property
     def listed(self) -> bool:
@@ -127,17 +145,6 @@ def as_float(value: Fraction) -> float:
     return float(min(max(value, Fraction(0)), _FARTHEST))
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPosition:
-    """The positions of all releases of a shape relative to a new region: for every axis and every distinct part
-    of it.
-    """
-
-    lines: dict[str, AxisIndex]
-    plain: dict[str, PartCounts]
-    near: dict[str, PartCounts]
-
-
 class Index:
     """The releases of one shape."""
 
@@ -146,6 +153,7 @@ class Index:
         self.lines: dict[str, AxisIndex] = {}
         self._columns: dict[str, GrowingArray] = {}
         self._totals = GrowingArray(np.float64)
+        self._spreads = GrowingArray(np.float64)
         self._single = GrowingArray(np.bool_)
         self._found: dict[tuple[Region, tuple[tuple[str, int], ...]], list[RegionEntry]] = {}
         self._written: dict[Written, list[RegionEntry]] = {}
@@ -170,7 +178,7 @@ class Index:
         for same in self._found.get((ground.region, label), ()):
             if same.keys == ground.keys:
                 same.again(past)
-                self._put_total(same)
+                self._put_noise(same)
                 return
         entry = RegionEntry(past, len(self.entries), self._shared(ground.keys))
         self._found.setdefault((ground.region, label), []).append(entry)
@@ -178,8 +186,9 @@ class Index:
         sides, axes = entry.sides, {**self.axes, **_axes(ground)}
         self._written.setdefault(canonical_boxes(sides, axes), []).append(entry)
         self._totals.add(UNKNOWN)
+        self._spreads.add(0.0)
         self._single.add(len(sides) == 1)
-        self._put_total(entry)
+        self._put_noise(entry)
         self._place(entry, hull_cells(sides, axes))
 
     def _shared(self, keys: tuple[GroupKey, ...]) -> tuple[GroupKey, ...]:
@@ -190,7 +199,8 @@ class Index:
         known = self._keys.get(label)
         return known if known == keys else self._keys.setdefault(label, keys)
 
-    def _put_total(self, entry: RegionEntry) -> None:
+    def _put_noise(self, entry: RegionEntry) -> None:
+        self._spreads.put(entry.order, as_float(entry.spread))
         total = entry.total()
         self._totals.put(entry.order, UNKNOWN if total is None else max(float(total), 0.0))
 
@@ -210,7 +220,7 @@ class Index:
         """The releases of exactly these rows."""
         return self._written.get(canonical_boxes(sides, axes), ())
 
-    def lying(self, around: Side, keys: Iterable[KeyGrouping], axes: Axes) -> EntryPosition:
+    def lying(self, around: Side, keys: Iterable[KeyGrouping], axes: Axes) -> "EntryPosition":
         """The positions of all releases relative to `around`, the hull of a new region that is cut by these
         keys.
         """
@@ -220,33 +230,12 @@ class Index:
         lines = dict(self.lines)
         for name in sorted({*around, *cut} - set(lines)):
             lines[name] = AxisIndex(axes[name])  # every release contains the whole axis
-        plain, near = {}, {}
+        plain, nearest = {}, {}
         for name, line in lines.items():
             cells = around.get(name) or all_cells(line.axis)
             plain[name] = line.beside(cells)
-            near[name] = line.nearest(cells, plain[name], cut.get(name, ()))
-        return EntryPosition(lines, plain, near)
-
-    def covering(self, lying: EntryPosition) -> Rows:
-        """The releases that contain the whole region, judged axis by axis."""
-        return self.where({name: one.alone == 0 for name, one in lying.plain.items()}, lying)
-
-    def meeting(self, lying: EntryPosition) -> Rows:
-        return self.where({name: one.shared > 0 for name, one in lying.plain.items()}, lying)
-
-    def where(self, kept: dict[str, NDArray[np.bool_]], lying: EntryPosition) -> Rows:
-        """The releases all of whose parts are kept."""
-        rows: Rows | None = None
-        # an axis with many distinct parts separates most
-        for name in sorted(kept, key=lambda one: (-len(lying.lines[one]), one)):
-            if kept[name].all():
-                continue
-            places = self.places(name)
-            if rows is None:
-                rows = np.flatnonzero(kept[name][places])
-            else:
-                rows = rows[kept[name][places[rows]]]
-        return np.arange(len(self.entries)) if rows is None else rows
+            nearest[name] = line.nearest(cells, plain[name], cut.get(name, ()))
+        return EntryPosition(self, lines, plain, nearest)
 
     def places(self, axis: str) -> Rows:
         """For every release the number of its part on the axis."""
@@ -263,6 +252,41 @@ class Index:
     def totals(self) -> NDArray[np.float64]:
         """The noisy size of every release; negative if it is unknown."""
         return self._totals.view.astype(np.float64, copy=False)
+
+    @property
+    def spreads(self) -> NDArray[np.float64]:
+        """For every release, how exactly it shows one person: the variance of its noise in persons."""
+        return self._spreads.view.astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPosition:
+    """The positions of all releases of an index relative to a new region: for every axis and every distinct part
+    of it.
+    """
+
+    index: Index
+    lines: dict[str, AxisIndex]
+    plain: dict[str, PartCounts]
+    nearest: dict[str, PartCounts]
+
+    def covering(self) -> Rows:
+        """The releases that contain the whole region, judged axis by axis."""
+        return self.where({name: one.alone == 0 for name, one in self.plain.items()})
+
+    def where(self, kept: dict[str, NDArray[np.bool_]]) -> Rows:
+        """The releases all of whose parts are kept."""
+        rows: Rows | None = None
+        # an axis with many distinct parts separates most
+        for name in sorted(kept, key=lambda one: (-len(self.lines[one]), one)):
+            if kept[name].all():
+                continue
+            places = self.index.places(name)
+            if rows is None:
+                rows = np.flatnonzero(kept[name][places])
+            else:
+                rows = rows[kept[name][places[rows]]]
+        return np.arange(len(self.index.entries)) if rows is None else rows
 
 
 class History:

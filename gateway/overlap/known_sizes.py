@@ -4,9 +4,10 @@ A size is known if the region was counted by itself, if groups make it up, or if
 counted regions. Otherwise the tightest counted region around it gives an upper bound, and an estimate if people
 are evenly spread.
 
-INVARIANT: a size carries its noise. *Small* requires that every unit counts as 1 and that the count plus twice
-its deviation is below the limit; *large* requires that the count minus twice its deviation is not below it;
-everything else is unknown. A number with a deviation of 10¹⁵ reveals nothing.
+INVARIANT: a size carries its noise. *Small* requires that every unit counts as 1, that the count plus twice its
+deviation is below the limit, and that twice the deviation is: otherwise only a negative count could be small, which is
+noise alone. *Large* requires that the count minus six times its deviation is not below the limit. Everything else is
+unknown. A number with a deviation of 10¹⁵ reveals nothing, and no cheap draw opens or closes a region.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from gateway.overlap.history import EntryPosition, Index, RegionEntry
 from gateway.regions.boxes import Axes, Side, box_share, hull_cells
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, without_null
 
+_SURELY: Final = 6  # deviations: an analyst can draw thousands of times for almost nothing
 _MOST_AROUND: Final = 24  # how many of the tightest regions around are tried
 
 
@@ -76,11 +78,12 @@ class KnownSize:
 
     def is_small(self, least: int) -> bool:
         """True if there are certainly fewer people."""
-        return self.whole and self.count + 2 * self.deviation < least
+        noise = 2 * self.deviation
+        return self.whole and noise < least and self.count + noise < least
 
     def is_large(self, least: int) -> bool:
         """True if there are certainly as many people."""
-        return self.count - 2 * self.deviation >= least
+        return self.count - _SURELY * self.deviation >= least
 
 
 def _known(count: float, entry: RegionEntry, groups: int) -> KnownSize:
@@ -104,9 +107,9 @@ class KnownSizes:
         self._lying: dict[int, tuple[Side, EntryPosition]] = {}
         self._around: dict[frozenset[tuple[str, Cells]], list[RegionEntry]] = {}
 
-    def seen(self, index: Index, around: Side, lying: EntryPosition) -> None:
+    def seen(self, around: Side, lying: EntryPosition) -> None:
         """The position of an index relative to the hull of the new region, which is asked for most often."""
-        self._lying[self._indexes.index(index)] = around, lying
+        self._lying[self._indexes.index(lying.index)] = around, lying
 
     def exactly(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if exactly they were counted; of several counts the most exact."""
@@ -190,7 +193,7 @@ class KnownSizes:
         index, (of, lying) = self._indexes[place], self._lying.get(place, ({}, None))
         if lying is None or of != around:
             lying = index.lying(around, (), self._axes)
-        rows = index.covering(lying)
+        rows = lying.covering()
         rows = rows[index.totals[rows] >= 0]
         if not len(rows):
             return []

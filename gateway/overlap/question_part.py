@@ -1,12 +1,14 @@
 """Values of the auditor: a part of the new query, and an earlier answer as trackers see it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
-from gateway.overlap.history import EntryPosition, Index, RegionEntry
+from gateway.overlap.history import Index, RegionEntry
 from gateway.overlap.inputs import NewQuery
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
+from gateway.regions.cells import Cells, intersection, is_empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +36,6 @@ def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
 
 
 @dataclass(frozen=True, slots=True)
-class NearbyEntries:
-    """The releases of one index, and their positions relative to the part."""
-
-    index: Index
-    lying: EntryPosition
-
-
-def near_of(part: QuestionPart, index: Index) -> NearbyEntries:
-    return NearbyEntries(index, index.lying(part.around, part.keys, part.axes))
-
-
-@dataclass(frozen=True, slots=True)
 class RegionAnswer:
     """A region, or groups of one, with the variance by which it shows one person and its likely number of
     people.
@@ -55,3 +45,13 @@ class RegionAnswer:
     variance: float
     count: float | None
     entry: RegionEntry
+
+
+def cut_sides(sides: Iterable[Side], name: str, cells: Cells) -> list[Side]:
+    """The boxes, restricted to these cells of the axis."""
+    made: list[Side] = []
+    for one in sides:
+        left = intersection(one[name], cells) if name in one else cells
+        if not is_empty(left):
+            made.append({**one, name: left})
+    return made

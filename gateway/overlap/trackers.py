@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.axis_index import PartCounts
 from gateway.overlap.differencing import Clash, limit_of, nearest_groups
-from gateway.overlap.history import RegionEntry, as_float
+from gateway.overlap.history import EntryPosition, RegionEntry, as_float
 from gateway.overlap.known_sizes import groups_in, largest_size
 from gateway.overlap.narrow import Judge, Residual
-from gateway.overlap.question_part import NearbyEntries, QuestionPart, RegionAnswer
+from gateway.overlap.question_part import QuestionPart, RegionAnswer
 from gateway.overlap.slabs import find_slabs, narrow_atoms
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, hull_cells
@@ -43,7 +43,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 
 def find_trackers(
-    part: QuestionPart, places: Sequence[NearbyEntries], judge: Judge, rules: Auditing
+    part: QuestionPart, places: Sequence[EntryPosition], judge: Judge, rules: Auditing
 ) -> list[Clash]:
     """The releases that isolate people together with the new part; empty if none do."""
     if rules.min_units <= 1 and not rules.narrow_cells:
@@ -185,30 +185,36 @@ def _blocks(rows: Numbers) -> Iterator[Numbers]:
 
 
 def _told(
-    part: QuestionPart, places: Sequence[NearbyEntries], rules: Auditing
+    part: QuestionPart, places: Sequence[EntryPosition], rules: Auditing
 ) -> list[RegionAnswer]:
     """The answers that lie nearest to the new region, the nearest first.
 
     Answers that do not intersect it are included: a third answer around two others shows the gap between them.
+    Answers whose own noise hides a person come after all others.
     """
-    found: list[tuple[float, int, int, RegionAnswer]] = []
+    limit = limit_of(part, rules)
+    found: list[tuple[bool, float, int, int, RegionAnswer]] = []
     for number, near in enumerate(places):
         index = near.index
         far = np.zeros(len(index.entries))
-        for name, one in near.lying.plain.items():
+        for name, one in near.plain.items():
             far += _distances(one)[index.places(name)]
+        hidden = index.spreads >= limit
+        behind = far + np.where(hidden, far.max(initial=0.0) + 1.0, 0.0)
         rows = np.arange(len(far))
         if len(far) > MOST_REGIONS:
-            rows = np.flatnonzero(far <= np.partition(far, MOST_REGIONS - 1)[MOST_REGIONS - 1])
-        for row in rows[np.lexsort((-rows, far[rows]))[:MOST_REGIONS]].tolist():
+            rows = np.flatnonzero(
+                behind <= np.partition(behind, MOST_REGIONS - 1)[MOST_REGIONS - 1]
+            )
+        for row in rows[np.lexsort((-rows, behind[rows]))[:MOST_REGIONS]].tolist():
             entry = index.entries[row]
             if not entry.readable and rules.opaque is UnreadableConditions.ALLOW:
                 continue
             for sides, groups in _answers(part, entry):
                 count = largest_size(entry, hull_cells(sides, part.axes))
                 told = RegionAnswer(sides, entry.variance(groups), count, entry)
-                found.append((float(far[row]), number, -entry.order, told))
-    found.sort(key=lambda one: one[:3])
+                found.append((bool(hidden[row]), float(far[row]), number, -entry.order, told))
+    found.sort(key=lambda one: one[:4])
     return _different([told for *_, told in found])
 
 

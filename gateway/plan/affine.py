@@ -13,14 +13,16 @@ INVARIANT: an expression that is not known to be affine is a condition, and valu
 one way are mixed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.catalog.tables import ColumnRef
-from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.aggregates import Measure, PerUnit, WindowCall
 from gateway.plan.compared_values import ComparedValues
-from gateway.plan.fields import Field, Tie
+from gateway.plan.fields import Tie
+from gateway.plan.node import Node
+from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import (
     Case,
     Ref,
@@ -30,7 +32,16 @@ from gateway.plan.scalars import (
 
 # these choose one of several values of a person
 _CHOOSING: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "median"})
-_ADDED: Final = frozenset({"sum", "avg", "count"})
+# these add values, or hand one on by its place in the order
+_HANDING_ON: Final = frozenset({"sum", "avg", "count", "lag", "lead"})
+
+
+@dataclass(frozen=True, slots=True)
+class OrderConditions:
+    """The columns by which a window function chooses among rows, and all columns on which it depends."""
+
+    conditions: frozenset[ColumnRef]
+    columns: frozenset[ColumnRef]
 
 
 @dataclass
@@ -52,29 +63,33 @@ class Affinity(ComparedValues):
         return frozenset(found)
 
     def is_choice(self, measure: Measure, *, of_person: bool) -> bool:
-        """Whether the aggregate chooses one of several mixed values, and so compares them; or rounds them."""
-        if self.is_rounded(measure):
-            return True
+        """Whether the aggregate chooses one of several mixed values, and so compares them.
+
+        Whether values are equal is decided for each pair of rows, of one person too, and without noise.
+        """
         chooses = measure.function in _CHOOSING or measure.distinct
         equal = measure.distinct or measure.function == "mode"
         return chooses and any(
-            self.is_mixed(one, equal=equal, of_person=of_person) for one in measure.arguments
+            self.is_mixed(one, equal=equal, of_person=of_person or equal)
+            for one in measure.arguments
         )
 
-    def window_conditions(self, call: WindowCall, columns: Sequence[Field]) -> frozenset[ColumnRef]:
-        """The columns by which a window function chooses among rows: it orders by mixed values, or returns one.
+    def order_conditions(self, call: WindowCall, rows: Node) -> "OrderConditions":
+        """What a window function over these rows depends on: its arguments, its order and, if there can be ties, all columns.
 
-        `columns` are those of its input: they break ties in its order.
+        Values that it compares are a condition if they are mixed, and so is what it returns if it compares that.
         """
         ordered = tuple(one for one, _ in call.order)
-        found = {column for one in (*call.arguments, *ordered) for column in self.columns(one)}
-        if call.depends_on_order:
-            ordered += tuple(Ref(one) for one in columns if one.tie is not Tie.ALWAYS)
-        chosen = ordered if call.function in _ADDED else (*call.arguments, *ordered)
-        if self.is_rounded(call):
-            found |= scalar_origins(*call.arguments)
-        return frozenset(found).union(
-            *(scalar_origins(one) for one in chosen if self.is_mixed(one))
+        named = {one.field.id for one in (*call.partition, *ordered) if isinstance(one, Ref)}
+        key = row_key(rows)
+        if call.depends_on_order and not (key is not None and key <= named):
+            ordered += tuple(Ref(one) for one in rows.fields if one.tie is not Tie.ALWAYS)
+        compared = ordered if call.function in _HANDING_ON else (*call.arguments, *ordered)
+        looked_at = (*call.arguments, *ordered)
+        conditions = {column for one in looked_at for column in self.columns(one)}
+        mixed = [one for one in compared if self.is_mixed(one)]
+        return OrderConditions(
+            frozenset(conditions | scalar_origins(*mixed)), scalar_origins(*looked_at)
         )
 
     def columns(self, scalar: Scalar) -> frozenset[ColumnRef]:
@@ -118,6 +133,30 @@ class Affinity(ComparedValues):
         elif form.chosen:
             for one in scalar.parts:
                 yield from self._parts(one)
+
+
+def row_key(rows: Node) -> frozenset[str] | None:
+    """The columns of which no two of these rows have all values in common; None if there are none.
+
+    A grouping by person leaves one row for each combination of its keys.
+    """
+    match rows:
+        case PerUnit():
+            return frozenset(one.id for one in rows.fields[: len(rows.keys)])
+        case Filter() | Window():
+            return row_key(rows.child)
+        case Project():
+            below = row_key(rows.child)
+            named = {
+                one.field.id: kept.id
+                for kept, (_, one) in zip(rows.fields, rows.items, strict=True)
+                if isinstance(one, Ref)
+            }
+            if below is None or not below <= set(named):
+                return None
+            return frozenset(named[one] for one in below)
+        case _:
+            return None
 
 
 def choice_results(condition: Scalar) -> tuple[Scalar, ...]:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Final, Self
 
@@ -22,10 +21,10 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.plan import affine_rounding as rounding
 from gateway.plan.affine_rounding import NUMBERS, Ends, Form
 from gateway.plan.aggregates import Measure, PerUnit, WindowCall
-from gateway.plan.fields import Field
+from gateway.plan.fields import Protected
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Constant, Project, Scan, Window
+from gateway.plan.relations import Project, Window
 from gateway.plan.scalars import (
     Call,
     Case,
@@ -43,7 +42,11 @@ _DAY: Final = 86_400_000_000
 # a year from the ends of the calendar, whatever the zone
 _CALENDAR: Final = (Fraction(date.min.toordinal() + 366), Fraction(date.max.toordinal() - 366))
 _DAYS: Final = Fraction(date.max.toordinal())
-_WITHIN: Final = frozenset({"min", "max", "avg", "percentile_cont", "percentile_disc", "median"})
+_ADDED: Final = frozenset({"sum", "avg"})
+_NUMBERED: Final = frozenset({"count", "row_number", "sample_number"})
+_WITHIN: Final = frozenset(
+    {"min", "max", "avg", "percentile_cont", "percentile_disc", "median", "lag", "lead"}
+)
 _ONE_OF: Final = frozenset({"coalesce", "greatest", "least"})
 
 
@@ -52,35 +55,28 @@ class AffineForms:
     """The forms of the expressions of one plan. Names are followed to the expressions that they were given to.
 
     `_given` has the expressions behind a name, `_measured` its aggregate for each person, `_windows` its window function;
-    `_known` are columns of public rows.
+    `_rows` is over how many rows of a person these are taken at most. `for_rights`: COALESCE with a constant is affine. For
+    the auditor it is a condition on NULL.
     """
 
     _given: Mapping[str, tuple[Scalar, ...]]
     _measured: Mapping[str, Measure] = field(default_factory=dict)
     _windows: Mapping[str, WindowCall] = field(default_factory=dict)
-    _known: frozenset[str] = frozenset()
-    _declared: Mapping[str, Field] = field(default_factory=dict)
-    _scanned: Mapping[str, Field] = field(default_factory=dict)
+    _rows: Mapping[str, int | None] = field(default_factory=dict)
+    for_rights: bool = False
     _forms: dict[str, Form] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Node) -> Self:
+    def of(cls, plan: Node, *, for_rights: bool = False) -> Self:
         """The forms of this plan."""
         below = tuple(walk_nodes(plan))
         return cls(
             {name: given for node in below for name, given in _given(node)},
             {name: measure for node in below for name, measure in _measured(node)},
             {name: call for node in below if isinstance(node, Window) for name, call in node.items},
-            frozenset(one.id for node in below if _is_public(node) for one in node.fields),
-            _scanned={
-                one.id: one for node in below if isinstance(node, Scan) for one in node.fields
-            },
+            {name: rows for node in below for name, rows in _rows_behind(node)},
+            for_rights,
         )
-
-    @cached_property
-    def before_filters(self) -> "AffineForms":
-        """The same forms with the domains of scans: conditions on rows do not narrow them."""
-        return AffineForms(self._given, self._measured, self._windows, self._known, self._scanned)
 
     def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
         match scalar:
@@ -111,11 +107,24 @@ class AffineForms:
             case _:
                 return rounding.condition_form(scalar.type)
 
+    def _or_constant(self, one: Scalar, other: Literal, kind: ColumnType) -> Form:
+        """A number, or a constant where it is NULL: its sum is made of SUM and COUNT of the number, which `aggregate` permits."""
+        form = _cast(self.form(one), one.type, kind)
+        constant = _cast(self.form(other), other.type, kind)
+        if form.cuts or constant.ends is None:
+            return rounding.condition_form(kind)
+        made = rounding.merge_forms([form, constant], kind)
+        return replace(made, chosen=form.chosen, mixed=form.mixed)
+
     def _of_choice(self, scalar: Case | Call) -> Form:
         """A condition, and where its values are: that of numbers that are handed on is known."""
         match scalar:
             case Case():
                 given = scalar.results
+            case Call("coalesce", (one, Literal() as other)) if self.for_rights and _is_number(
+                scalar
+            ):
+                return self._or_constant(one, other, scalar.type)
             case Call("nullif", (one, _)):
                 given = (one,)
             case Call(function, parts) if function in _ONE_OF:
@@ -135,27 +144,46 @@ class AffineForms:
         return known
 
     def _of_name(self, ref: Ref) -> Form:
-        if measure := self._measured.get(ref.field.id):
-            return self._of_measure(ref, measure)
+        made_of = self.made_of(ref.field.id)
+        if made_of is not None:
+            return self._of_aggregate(ref, made_of)
         given = self._given.get(ref.field.id, ())
         if not given:
-            return _column(Ref(self._declared.get(ref.field.id, ref.field)))
+            return _column(ref)
         forms = [self.form(one) for one in given]
         if len(forms) == 1:
             return replace(forms[0], cuts=False)
         made = rounding.merge_forms(forms, ref.type)
         return replace(made, mixed=made.mixed or len(set(given)) > 1)
 
-    def _of_measure(self, ref: Ref, measure: Measure) -> Form:
-        """What was made of the rows of a person: a number of its own, of the degree and with the factors of its argument."""
-        forms = [self.form(one) for one in measure.arguments]
-        if measure.function == "count" or not forms or not forms[0].degree:
+    def made_of(self, name: str) -> Measure | WindowCall | None:
+        """The aggregate or window function over the rows of a person that gave the values of this name."""
+        return self._measured.get(name) or self._windows.get(name)
+
+    def _of_aggregate(self, ref: Ref, made_of: Measure | WindowCall) -> Form:
+        """What was made of the rows of a person: a number of its own, of the degree and with the factors of its argument.
+
+        A row moves a sum by its own part, and a mean at least by that of one among R, if a condition decides which rows
+        have the part at all.
+        """
+        forms = [self.form(one) for one in made_of.arguments[:1]]
+        if made_of.function in _NUMBERED or not forms or ref.type.family not in NUMBERS:
             return _column(ref)
-        one = forms[0]
-        if measure.function in _WITHIN and ref.type.family in NUMBERS:
-            of = measure.arguments[0].type
-            return _cast(replace(one, mixed=False, chosen=False, cuts=False), of, ref.type)
-        return replace(_column(ref), degree=one.degree, factors=one.factors, relative=one.scales)
+        one, rows = forms[0], self._rows.get(ref.field.id)
+        of = made_of.arguments[0].type
+        least = one.least if one.degree else one.factors[0]
+        if made_of.function in _WITHIN:
+            if made_of.function == "avg" and (one.chosen or one.mixed):
+                least = None if rows is None or least is None else least / max(rows, 1)
+            within = replace(one, least=least, mixed=False, chosen=False, cuts=False)
+            made = _cast(replace(within, degree=max(one.degree, 1)), of, ref.type)
+        else:
+            ends = _column(ref).ends
+            if made_of.function == "sum" and one.ends is not None and rows is not None:
+                ends = rows * min(one.ends[0], Fraction(0)), rows * max(one.ends[1], Fraction(0))
+            relative = one.scales and (ends is None or least is None)
+            made = Form(max(one.degree, 1), ends, least, one.error, one.factors, relative=relative)
+        return rounding.decimal_form(made, ref.type) if made_of.function in _ADDED else made
 
     def _of_shift(self, shift: Shift) -> Form:
         inner = replace(self.form(shift.moved), cuts=False)
@@ -191,8 +219,10 @@ def _measured(node: Node) -> Iterator[tuple[str, Measure]]:
         yield from ((one.id, measure) for one, (_, measure) in named)
 
 
-def _is_public(node: Node) -> bool:
-    return isinstance(node, Constant) or (isinstance(node, Scan) and node.table.public)
+def _rows_behind(node: Node) -> Iterator[tuple[str, int | None]]:
+    if isinstance(node, PerUnit | Window) and isinstance(node.child.label, Protected):
+        kept = node.keys if isinstance(node, PerUnit) else node.child.fields
+        yield from ((one.id, node.child.label.rows) for one in node.fields[len(kept) :])
 
 
 def _is_number(scalar: Call | Case) -> bool:
@@ -210,6 +240,8 @@ def _column(ref: Ref) -> Form:
     domain = ref.domain
     if isinstance(domain, Interval):
         low, high = _ends_of_value(domain.low), _ends_of_value(domain.high)
+        if low is not None and low == high:
+            return rounding.constant_form(low[0])
         if low is not None and high is not None:
             return rounding.domain_form((low[0], high[1]), high[1] - low[0])
     if isinstance(domain, Values) and ref.type.family in NUMBERS:

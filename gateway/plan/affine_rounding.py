@@ -38,6 +38,8 @@ _FACTORS: Final = (Fraction(1, 10**9), Fraction(10**9))
 _WIDTHS: Final = (Fraction(1, 10**12), Fraction(10**24))
 _LARGEST: Final = MappingProxyType({Kind.REAL: Fraction(10**37)})
 _HUGE: Final = Fraction(10**290)
+_LEAST_DECIMAL: Final = Fraction(1, 10**10)
+_MOST_DECIMAL: Final = 10**28
 _OFFSET: Final = 2**8
 _EXACT_WHOLE: Final = 2**53
 _PRODUCT: Final = 2
@@ -68,12 +70,6 @@ class Form:
     @property
     def size(self) -> Fraction | None:
         return None if self.ends is None else max(map(abs, self.ends))
-
-    def scales_by(self, most: int) -> bool | None:
-        """Whether the size is at most so many times the least width of a column's part; None if unknown."""
-        if self.relative or self.ends is None or self.least is None:
-            return None
-        return max(map(abs, self.ends)) <= most * self.least
 
     @property
     def scales(self) -> bool:
@@ -244,6 +240,15 @@ def convert_form(form: Form, of: ColumnType, to: ColumnType) -> Form:
     if of.kind is Kind.REAL and to.family is Family.EXACT:
         made = replace(made, relative=False)
     return _checked(made, to)
+
+
+def decimal_form(form: Form, kind: ColumnType) -> Form:
+    """The sum or mean of a person's rows: DuckDB keeps ten digits of a decimal behind the point, and 28 before it."""
+    if kind.family is not Family.EXACT:
+        return form
+    if form.size is not None and form.size >= _MOST_DECIMAL:
+        return condition_form(kind)
+    return replace(form, error=form.error + _LEAST_DECIMAL)
 
 
 def _is_exact(size: Fraction, of: ColumnType, to: ColumnType) -> bool:

@@ -8,8 +8,8 @@ public table, a CASE, the factors of a product, or the numbers of rows behind tw
 what is not mixed.
 
 INVARIANT: values are not mixed only if one column, or one aggregate of a person's rows, is behind them, and they are
-increasing or decreasing in it. A CASE may add constants outside of the column's domain. A sum of rows is a multiple of
-one column that is never negative, over the rows that a condition selects. `tests/plan/test_compared_values.py` holds
+increasing or decreasing in it. A CASE may add constants outside of the column's domain. Sums and means of a column are
+not compared, but by the mechanisms over all persons. `tests/plan/test_compared_values.py` holds
 the forms that attacks used.
 """
 
@@ -30,7 +30,6 @@ from gateway.plan.scalars import (
     Ref,
     Scalar,
     Shift,
-    column_ids,
     walk_scalar,
 )
 
@@ -50,25 +49,16 @@ _NUMBERED: Final = frozenset(
     }
 )
 _ADDED: Final = frozenset({"sum", "avg"})
-_WIDEST: Final = 2**14
-_EXACT: Final = 2**29
-"""Whole numbers up to this size are points of the lattice."""
-_PICKED: Final = _NUMBERED | {
-    "min",
-    "max",
-    "percentile_cont",
-    "percentile_disc",
-    "median",
-    "mode",
-    "lag",
-    "lead",
-}
 _ARITHMETIC: Final = frozenset({"+", "-"})
 
 
 @dataclass
 class ComparedValues(AffineForms):
     """The sources of values in one plan: the name of the one column or aggregate behind each.
+
+    With `for_rights`, sums and means of a person's rows are mixed: which of two sums is greater depends on how many
+    rows are behind each, and conditions choose these. The auditor compares sums if they are multiples of
+    one column: otherwise it could not read a condition on the greatest monthly sum, which people with the right to filter ask.
 
     INVARIANT: a name is followed once. Expressions that contain a name twice, level by level, would double the work.
     """
@@ -90,7 +80,9 @@ class ComparedValues(AffineForms):
             case Ref():
                 return self._source_of_name(scalar.field.id, equal, of_person)
             case Case():
-                return self._source_of_case(scalar, equal, of_person)
+                return self._source_of_choice(scalar.results, equal, of_person)
+            case Call("coalesce", parts):
+                return self._source_of_choice(parts, equal, of_person)
             case Cast(what) | Shift(what):
                 inner = self._source(what, equal, of_person)
                 return _CHOSEN if inner and what.type.family is Family.BOOLEAN else inner
@@ -115,28 +107,13 @@ class ComparedValues(AffineForms):
         is_product = call.function == "*" and len(read) == len(set(read))
         return is_product and all(map(self._is_multiple, call.parts))
 
-    def is_rounded(self, made_of: Measure | WindowCall) -> bool:
-        """Whether the lattice of a sum or mean rounds away differences of a column's values.
-
-        The lattice has 2^30 steps up to the largest size of the expression. A large constant, or a term that is always 0
-        with a wide range, makes the step larger than the column's part. So the size may be at most 2^14 times that part,
-        with the domains that filters narrow and with those before filters. A step is then 2^-16 of the part. Every level of
-        sums of a person multiplies the size by the number of rows.
-        """
-        if made_of.function in _PICKED:
-            return False
-        return any(map(self._is_wide, made_of.arguments))
-
-    def _is_wide(self, scalar: Scalar) -> bool:
-        is_whole = scalar.type.family is Family.WHOLE
-        for form in (self.form(scalar), self.before_filters.form(scalar)):
-            exact = is_whole and form.size is not None and form.size <= _EXACT
-            if form.degree and not exact and form.scales_by(_WIDEST) is False:
-                return True
-        return self._levels(scalar, {}) > 1
-
-    def _source_of_case(self, case: Case, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
-        results = [one for one in dict.fromkeys(case.results) if not is_null(one)]
+    def _source_of_choice(
+        self,
+        given: Sequence[Scalar],
+        equal: bool,  # noqa: FBT001
+        of_person: bool,  # noqa: FBT001
+    ) -> str | None:
+        results = [one for one in dict.fromkeys(given) if not is_null(one)]
         found = [self._source(one, equal, of_person) for one in results]
         if all(one in {_CONSTANT, _CHOSEN} for one in found):
             return _CHOSEN
@@ -152,9 +129,9 @@ class ComparedValues(AffineForms):
         return self._sources[key]
 
     def _follow(self, name: str, equal: bool, of_person: bool) -> str | None:  # noqa: FBT001
-        made_of = self._measured.get(name) or self._windows.get(name)
+        made_of = self.made_of(name)
         if made_of is not None:
-            return self._source_of_aggregate(name, made_of, equal)
+            return self._source_of_aggregate(name, made_of, equal, of_person)
         given = set(self._given.get(name, ()))
         if not given:
             return name
@@ -165,6 +142,7 @@ class ComparedValues(AffineForms):
         name: str,
         made_of: Measure | WindowCall,
         equal: bool,  # noqa: FBT001
+        of_person: bool,  # noqa: FBT001
     ) -> str | None:
         """Its own name, if the values of the rows behind it are not mixed."""
         if made_of.function in _NUMBERED or not made_of.arguments:
@@ -172,10 +150,14 @@ class ComparedValues(AffineForms):
         one = made_of.arguments[0]
         source = self._source(one, equal, of_person=True)
         if made_of.function in _ADDED:
-            if source in {_CONSTANT, _CHOSEN} or self._is_multiple(one):
+            if source in {_CONSTANT, _CHOSEN}:
                 return name
-            is_mean = made_of.function == "avg" and source is not None and not self._has_choice(one)
-            return name if is_mean else None
+            if of_person and self.for_rights:
+                return None
+            if self._is_multiple(one):
+                return name
+            within = made_of.function == "avg" or not of_person
+            return name if within and source is not None and not self._has_choice(one) else None
         return _CHOSEN if source in {_CONSTANT, _CHOSEN} else None if source is None else name
 
     def _is_multiple(self, scalar: Scalar) -> bool:  # noqa: PLR0911 - one answer for each kind of expression
@@ -191,7 +173,7 @@ class ComparedValues(AffineForms):
             case Call("/", (one, Literal() as factor)):
                 return self._is_never_negative(factor) and self._is_multiple(one)
             case Ref(there):
-                made_of = self._measured.get(there.id) or self._windows.get(there.id)
+                made_of = self.made_of(there.id)
                 if made_of is not None:
                     given: Sequence[Scalar] = made_of.arguments
                     return made_of.function in _NUMBERED or all(map(self._is_multiple, given))
@@ -202,11 +184,13 @@ class ComparedValues(AffineForms):
         return False
 
     def _has_choice(self, scalar: Scalar) -> bool:
-        """Whether a CASE of several values, or a condition as a number, is a part of it or behind a name in it."""
+        """Whether a CASE or COALESCE of several values, or a condition as a number, is a part of it or behind a name in it."""
         left, seen = [scalar], set[str]()
         while left:
             for one in walk_scalar(left.pop()):
                 if isinstance(one, Case) or one.type.family is Family.BOOLEAN:
+                    return True
+                if isinstance(one, Call) and one.function == "coalesce":
                     return True
                 if isinstance(one, Ref) and one.field.id not in seen:
                     seen.add(one.field.id)
@@ -215,19 +199,8 @@ class ComparedValues(AffineForms):
 
     def _behind(self, name: str) -> tuple[Scalar, ...]:
         """The expressions behind a name, also through aggregates and windows."""
-        made_of = self._measured.get(name) or self._windows.get(name)
+        made_of = self.made_of(name)
         return self._given.get(name, ()) if made_of is None else made_of.arguments
-
-    def _levels(self, scalar: Scalar, known: dict[str, int]) -> int:
-        """How many sums of rows are behind the expression, one above the other."""
-        deepest = 0
-        for name in column_ids(scalar):
-            if name not in known:
-                made_of = self._measured.get(name) or self._windows.get(name)
-                below = max((self._levels(one, known) for one in self._behind(name)), default=0)
-                known[name] = below + (made_of is not None and made_of.function == "sum")
-            deepest = max(deepest, known[name])
-        return deepest
 
     def _is_never_negative(self, scalar: Scalar) -> bool:
         ends = self.form(scalar).ends

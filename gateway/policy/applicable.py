@@ -5,13 +5,14 @@ rule applies unless its condition is false.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
 from typing import Final
 
+from gateway.catalog.tables import Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.conditions.condition import Facts, Truth
+from gateway.policy.conditions.condition import Facts
 from gateway.policy.policy import Budget, Effect, Policy, Rule, smallest_budget
 from gateway.policy.row_rules import BoundRows, bind_rows
 from gateway.policy.subjects import Subject
@@ -28,19 +29,16 @@ class RequestContext:
     hour: int
     weekday: int
 
-    @classmethod
-    def of(cls, front_end: str, purpose: str | None, now: datetime) -> "RequestContext":
-        moment = now.astimezone(UTC)
-        return cls(front_end, purpose, moment.hour, moment.isoweekday())
-
 
 @dataclass(frozen=True)
 class ApplicableRules:
-    """The rules that apply, and the row rules of the permitting ones, bound to the subject."""
+    """The rules on a dataset that apply, for one purpose; the row rules of the permitting ones are bound to the subject."""
 
+    dataset: Dataset
+    purpose: str | None
     permits: tuple[Rule, ...]
     forbids: tuple[Rule, ...]
-    rows: Mapping[str, Mapping[str, BoundRows]] = field(default_factory=dict)
+    rows: Mapping[str, Mapping[str, BoundRows]]
 
 
 def purpose_of(subject: Subject, asked: str | None) -> str | None:
@@ -56,6 +54,16 @@ def purpose_of(subject: Subject, asked: str | None) -> str | None:
     return asked
 
 
+def rules_at(
+    policy: Policy, subject: Subject, front_end: str, purpose: str | None, now: datetime
+) -> ApplicableRules:
+    """The rules that apply now; `purpose` is the named one, or None."""
+    moment = now.astimezone(UTC)
+    held = purpose_of(subject, purpose)
+    here = RequestContext(front_end, held, moment.hour, moment.isoweekday())
+    return applicable_rules(policy, subject, here)
+
+
 def applicable_rules(
     policy: Policy, subject: Subject, circumstances: RequestContext
 ) -> ApplicableRules:
@@ -65,14 +73,14 @@ def applicable_rules(
     forbids = []
     bound: dict[str, Mapping[str, BoundRows]] = {}
     for rule in policy.rules:
-        outcome = rule.when.outcome(facts)
         if rule.effect is Effect.FORBID:
-            if outcome is not Truth.FALSE:
+            if not rule.when.is_false(facts):
                 forbids.append(rule)
-        elif outcome is Truth.TRUE and (rows := bound_rows(rule, subject)) is not None:
+        elif rule.when.is_true(facts) and (rows := bound_rows(rule, subject)) is not None:
             permits.append(rule)
             bound[rule.id] = rows
-    return ApplicableRules(tuple(permits), tuple(forbids), bound)
+    purpose = circumstances.purpose
+    return ApplicableRules(policy.dataset, purpose, tuple(permits), tuple(forbids), bound)
 
 
 def facts_of(policy: Policy, subject: Subject, circumstances: RequestContext) -> Facts:
@@ -121,7 +129,7 @@ def account_budget(policy: Policy, subject: Subject) -> Budget | None:
 
 def _can_apply(rule: Rule, policy: Policy, subject: Subject) -> bool:
     return any(
-        rule.when.outcome(facts_of(policy, subject, each)) is Truth.TRUE
+        rule.when.is_true(facts_of(policy, subject, each))
         for each in _all_circumstances(rule, subject)
     )
 

@@ -72,57 +72,45 @@ _VERBS: Mapping[Operation, str] = {
 
 
 @dataclass(frozen=True)
-class Terms:
-    """The terms of a permission: the price limits, and the rows that may be read."""
+class Decision:
+    """A permission: its budget, the rows that may be read, and the ids of the rules behind it."""
 
     purpose: str | None
     budget: Budget
     rows: Mapping[str, Rows]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A permission, and the ids of the rules behind it."""
-
-    terms: Terms
     because: tuple[str, ...]
 
 
 def decide(
-    rules: ApplicableRules,
-    dataset: Dataset,
-    purpose: str | None,
-    tables: Iterable[str],
-    uses: Iterable[FoundUse],
+    rules: ApplicableRules, tables: Iterable[str] = (), uses: Iterable[FoundUse] = ()
 ) -> Decision:
     """The decision of the rules that apply on a statement that uses tables and columns so, or the refusal."""
-    require_permits(rules, dataset)
+    require_permits(rules)
     granting: dict[Use, tuple[Rule, ...]] = {}
     columns = {ColumnUse(use.column, Operation(use.operation)) for use in uses}
     read = {TableUse(table) for table in tables} | {TableUse(use.table) for use in columns}
     for use in sorted(read | columns, key=_order):
-        if not _allowed(dataset, rules, use):
-            raise _refusal(dataset, rules, use)
+        if not _allowed(rules, use):
+            raise _refusal(rules, use)
         granting[use] = tuple(rule for rule in rules.permits if _grants(rule, use))
     # a public table is granted by any rule at all, and no rule is its reason
     reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
-    terms = Terms(purpose, smallest_budget(budgets), _rows(rules, granting))
-    return Decision(terms, tuple(sorted(rule.id for rule in reasons)))
+    because = tuple(sorted(rule.id for rule in reasons))
+    return Decision(rules.purpose, smallest_budget(budgets), _rows(rules, granting), because)
 
 
-def require_permits(rules: ApplicableRules, dataset: Dataset) -> None:
+def require_permits(rules: ApplicableRules) -> None:
     """Refuse a subject without any permitting rule, before anything else of the dataset is mentioned."""
     if not rules.permits:
-        raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{dataset.name}`")
+        raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{rules.dataset.name}`")
 
 
 def usable_columns(
     policy: Policy, subject: Subject, circumstances: RequestContext
 ) -> Mapping[ColumnRef, frozenset[Operation]]:
     """Every column the subject may use now, and its permitted operations."""
-    rules = applicable_rules(policy, subject, circumstances)
-    return usable_columns_by(rules, policy.dataset)
+    return usable_columns_by(applicable_rules(policy, subject, circumstances))
 
 
 def usable_tables(
@@ -131,46 +119,40 @@ def usable_tables(
     """Every table whose rows may take part in an answer to the subject now."""
     rules = applicable_rules(policy, subject, circumstances)
     return frozenset(
-        table.name
-        for table in policy.dataset.tables
-        if _allowed(policy.dataset, rules, TableUse(table.name))
+        table.name for table in policy.dataset.tables if _allowed(rules, TableUse(table.name))
     )
 
 
-def usable_columns_by(
-    rules: ApplicableRules, dataset: Dataset
-) -> Mapping[ColumnRef, frozenset[Operation]]:
+def usable_columns_by(rules: ApplicableRules) -> Mapping[ColumnRef, frozenset[Operation]]:
     """Every column that the rules permit, and its permitted operations."""
     found: dict[ColumnRef, frozenset[Operation]] = {}
-    for table in dataset.tables:
+    for table in rules.dataset.tables:
         for column in table.columns:
             reference = ColumnRef(table.name, column.name)
             ways = frozenset(
                 operation
                 for operation in Operation
-                if _allowed(dataset, rules, ColumnUse(reference, operation))
+                if _allowed(rules, ColumnUse(reference, operation))
             )
             if ways:
                 found[reference] = ways
     return found
 
 
-def visible_by(rules: ApplicableRules, dataset: Dataset) -> Dataset:
+def visible_by(rules: ApplicableRules) -> Dataset:
     """The part of the dataset that the rules show."""
     tables: dict[str, set[str]] = {
-        table.name: set()
-        for table in dataset.tables
-        if _allowed(dataset, rules, TableUse(table.name))
+        table.name: set() for table in rules.dataset.tables if _allowed(rules, TableUse(table.name))
     }
-    for reference in usable_columns_by(rules, dataset):
+    for reference in usable_columns_by(rules):
         if reference.table in tables:
             tables[reference.table].add(reference.column)
-    return visible_part(dataset, tables)
+    return visible_part(rules.dataset, tables)
 
 
-def _allowed(dataset: Dataset, rules: ApplicableRules, use: Use) -> bool:
+def _allowed(rules: ApplicableRules, use: Use) -> bool:
     granted = any(_grants(rule, use) for rule in rules.permits)
-    granted = granted or (_is_public(dataset, use) and bool(rules.permits))
+    granted = granted or (_is_public(rules.dataset, use) and bool(rules.permits))
     return granted and not any(_forbids(rule, use) for rule in rules.forbids)
 
 
@@ -206,15 +188,15 @@ def _rows(rules: ApplicableRules, granting: Mapping[Use, tuple[Rule, ...]]) -> M
     return {table: tuple(sorted(found, key=repr)) for table, found in sorted(clauses.items())}
 
 
-def _refusal(dataset: Dataset, rules: ApplicableRules, use: Use) -> NotPermitted:
+def _refusal(rules: ApplicableRules, use: Use) -> NotPermitted:
     """The refusal, with the binder's codes for non-existent names."""
-    seen = visible_by(rules, dataset)
+    seen = visible_by(rules)
     table = seen.table(use.table)
     if table is None or isinstance(use, TableUse):
         return NotPermitted(Code.RELATION_UNKNOWN, f"`{use.table}`")
     if table.column(use.column.column) is None:
         return NotPermitted(Code.COLUMN_UNKNOWN, f"`{use.column}`")
-    ways = usable_columns_by(rules, dataset).get(use.column, frozenset())
+    ways = usable_columns_by(rules).get(use.column, frozenset())
     can = " or ".join(_VERBS[operation] for operation in Operation if operation in ways)
     hint = f"it may be {can}" if can else "the column may only be used to count and join units"
     detail = f"column `{use.column}` may not be {_VERBS[use.operation]}"

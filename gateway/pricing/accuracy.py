@@ -15,14 +15,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Final
 
-from gateway.binding.bound import Cut
 from gateway.budget.account import cost_on_path
 from gateway.errors import Code, SyntaxRefused
 from gateway.intervals.expected_error import Error, ExpectedDual, error_of
 from gateway.intervals.margins import exact_margin, near_margin
 from gateway.noise.combined_noise import AnyNoise
 from gateway.plan.formulas import Each
-from gateway.pricing.price import AnalyzedStatement, PricedDataset, limits_on_path, noise_at
+from gateway.pricing.price import AnalyzedQuery, limits_on_path, noise_at
 from gateway.requests.request import Accuracy, Estimate
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.grouping_sets import GroupingSet
@@ -83,49 +82,47 @@ class Trial:
         return None if found is None else _price(found)
 
 
-def price_for_accuracy(
-    journal: Journal, serving: PricedDataset, subject: str, statement: AnalyzedStatement
-) -> AnalyzedStatement:
-    """The statement at the price that its accuracy needs; unchanged, if none was asked for or nothing is measured."""
-    accuracy = statement.request.accuracy
+def price_for_accuracy(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
+    """The query at the price that its accuracy needs; unchanged, if none was asked for or nothing is measured."""
+    accuracy = query.question.request.accuracy
     if accuracy is None:
-        return statement
-    if statement.request.epsilon is not None:
+        return query
+    if query.epsilon is not None:
         raise SyntaxRefused(
             Code.BAD_REQUEST, "`epsilon` and `accuracy` are both given", "give only one of them"
         )
-    if not statement.measures:
-        return statement
-    limits = limits_on_path(journal, serving, subject)
-    place, promises = _promises(statement, accuracy)
+    if not query.measures:
+        return query
+    limits = limits_on_path(journal, query)
+    place, promises = _promises(query, accuracy)
 
     def noise(price: Epsilon) -> PricedRelease:
-        cost = cost_on_path(price, serving.currency, limits)
-        return noise_at(serving, statement, cost)[place]
+        cost = cost_on_path(price, query.currency, limits)
+        return noise_at(query, cost)[place]
 
     price = Trial(accuracy, promises, noise).cheapest()
     if price is None:
         raise _refused(f"no price reaches {accuracy}")
     # what is told more exactly than was asked for keeps the promise too
-    price = max(price, serving.policy.privacy.lowest_price)
-    highest = serving.policy.privacy.highest_price
+    price = max(price, query.policy.privacy.lowest_price)
+    highest = query.policy.privacy.highest_price
     if price > highest:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
             f"{accuracy} needs an `epsilon` of {price}, but a query may cost at most {highest}",
             "request less accuracy, or fewer aggregates in one query",
         )
-    return replace(statement, request=replace(statement.request, epsilon=price))
+    return replace(query, epsilon=price)
 
 
 def add_margins(
-    estimate: Estimate, statement: AnalyzedStatement, releases: Sequence[PricedRelease]
+    estimate: Estimate, query: AnalyzedQuery, releases: Sequence[PricedRelease]
 ) -> Estimate:
     """The estimate with the margin of each column at the requested confidence."""
-    accuracy = statement.request.accuracy
-    if accuracy is None or not statement.measures:
+    accuracy = query.question.request.accuracy
+    if accuracy is None or not query.measures:
         return estimate
-    place, promises = _promises(statement, accuracy)
+    place, promises = _promises(query, accuracy)
     margins: dict[int, float] = {}
     for one in promises:
         ahead = _ahead(releases[place], one.level, accuracy, exact_margin)
@@ -145,18 +142,18 @@ def _ahead(
     return ExpectedDual(release.noises(level), choices, accuracy.confidence, accuracy.rows, margin)
 
 
-def _promises(statement: AnalyzedStatement, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:
+def _promises(query: AnalyzedQuery, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:
     """Of which release the rows are, and every noisy column in every grouping set; or what is missing for it."""
-    bound = statement.understood.bound
-    if not isinstance(bound, Cut) or bound.traced is None or bound.traced.others:
+    cut = query.cut
+    if cut.traced is None or cut.traced.others:
         raise _refused(
             "the accuracy of the result cannot be predicted, because its rows combine several aggregations"
         )
-    cells = bound.traced.cells
-    place = [step.name for step in bound.releases].index(cells.name)
-    release = statement.releases[place]
+    cells = cut.traced.cells
+    place = [step.name for step in cut.releases].index(cells.name)
+    release = query.releases[place]
     promises: list[Promise] = []
-    columns = zip(bound.result or (), cells.forms, cells.noisy, strict=True)
+    columns = zip(cut.result or (), cells.forms, cells.noisy, strict=True)
     for number, (column, form, noisy) in enumerate(columns):
         if not noisy:
             continue

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from gateway.binding.bound import Cut
 from gateway.budget.account import Account, Currency, Limits, analyst_account
@@ -16,7 +16,7 @@ from gateway.budget.charge import (
     CopiedDraw,
     Idempotency,
 )
-from gateway.datasets.view import BoundQuestion
+from gateway.datasets.view import Question, Session
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import (
@@ -31,15 +31,15 @@ from gateway.noise.allocation import (
 from gateway.noise.combined_noise import unit_variance
 from gateway.plan.formulas import Form
 from gateway.plan.relations import StagedRows
+from gateway.policy.decide import Decision
 from gateway.policy.policy import Policy
-from gateway.requests.request import Estimate, ExpectedColumn, Request
+from gateway.requests.request import Estimate, ExpectedColumn
 from gateway.results.columns import in_ranges
 from gateway.results.rollup import PricedRelease
 from gateway.results.rounding import RoundedColumn
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease
 from gateway.state.journal import Journal
-from gateway.trail.record import AskedQuestion
 from gateway.units import Delta, Epsilon
 
 N = TypeVar("N", int, float)
@@ -50,23 +50,33 @@ UNSEEN: Final = Fraction(2**62)
 _NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
 
 
-class PricedDataset(Protocol):
-    """A dataset as prices see it."""
-
-    @property
-    def policy(self) -> Policy: ...
-    @property
-    def currency(self) -> Currency: ...
-
-
 @dataclass(frozen=True)
-class AnalyzedStatement:
-    """A statement that is permitted, and what its releases measure; `known` are constants that are in its text."""
+class AnalyzedQuery:
+    """A query that is bound, permitted and analysed: all that its quote depends on, except what happened before.
 
-    request: Request
-    understood: BoundQuestion
+    `releases` are what the releases of `cut` measure, `currency` is that of the dataset's ledger. `epsilon` is the price
+    that was asked for, or that the accuracy takes; None for the default price. `known` are the rows of stages that need
+    nothing but the text of the statement.
+    """
+
+    question: Question
+    cut: Cut
+    decision: Decision
+    session: Session
+    policy: Policy
+    currency: Currency
     releases: tuple[AnalyzedRelease, ...]
+    epsilon: Epsilon | None
     known: Mapping[str, StagedRows] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """The name of the subject."""
+        return self.question.subject.name
+
+    @property
+    def most_rows(self) -> int:
+        return self.policy.sizes.result_rows
 
     @property
     def analyses(self) -> tuple[Analysis, ...]:
@@ -83,10 +93,10 @@ class AnalyzedStatement:
         return sum(isinstance(one.groups, ThresholdGroups) for one in self.analyses)
 
 
-def price_of(serving: PricedDataset, request: Request) -> Epsilon:
+def price_of(query: AnalyzedQuery) -> Epsilon:
     """The price that the analyst offers for the whole statement, within the limits of the policy."""
-    privacy = serving.policy.privacy
-    price = privacy.default_price if request.epsilon is None else request.epsilon
+    privacy = query.policy.privacy
+    price = privacy.default_price if query.epsilon is None else query.epsilon
     if not price:
         raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` must be more than 0")
     if price < privacy.lowest_price:
@@ -102,9 +112,9 @@ def price_of(serving: PricedDataset, request: Request) -> Epsilon:
     return price
 
 
-def require_worth(serving: PricedDataset, price: Epsilon, part: Fraction) -> None:
+def require_worth(policy: Policy, price: Epsilon, part: Fraction) -> None:
     """Refuse a top-up below the lowest price: that part of the price is a price as well."""
-    lowest = serving.policy.privacy.lowest_price
+    lowest = policy.privacy.lowest_price
     if part and price * part < lowest:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
@@ -118,10 +128,8 @@ def purchased_fraction(shares: Iterable[CostShares]) -> Fraction:
     return sum((one.cost for one in shares), Fraction(0))
 
 
-def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
-    asked: AskedQuestion,
-    serving: PricedDataset,
-    statement: AnalyzedStatement,
+def charge_request(
+    query: AnalyzedQuery,
     shares: Sequence[CostShares],
     *,
     owed: tuple[CachedMeasurement, ...] = (),
@@ -130,14 +138,14 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
 ) -> ChargeRequest:
     """What is bought of a statement as one charge; what accounts owe for what was there, and hold of what is bought."""
     whole = purchased_fraction(shares)
-    each = delta_of_each(serving, statement)
+    each = delta_of_each(query)
     measurements = []
-    for (name, analysis), part in zip(_named(statement.releases), shares, strict=True):
+    for (name, analysis), part in zip(_named(query.releases), shares, strict=True):
         hidden = isinstance(analysis.groups, ThresholdGroups)
         for number, share in enumerate(part.slots):
             if share is not None:
                 delta = Delta(each if hidden and number == 0 else Fraction(0))
-                mechanism = f"discrete {_NOISE[serving.currency].value}"
+                mechanism = f"discrete {_NOISE[query.currency].value}"
                 measurements.append(
                     ChargedMeasurement(f"{name}.{number + 1}", mechanism, share / whole, delta)
                 )
@@ -147,12 +155,12 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
                 measurements.append(
                     ChargedMeasurement(f"{name}.{number + 1}", "exponential", share / whole, none)
                 )
-    once = statement.request.idempotency
+    once = query.question.request.idempotency
     return ChargeRequest(
-        asked.query_id,
-        asked.subject,
-        analyst_account(asked.subject, serving.policy.name),
-        price_of(serving, statement.request) * whole,
+        query.question.query_id,
+        query.subject,
+        analyst_account(query.subject, query.policy.name),
+        price_of(query) * whole,
         tuple(measurements),
         None if once is None else Idempotency(*once),
         owed=owed,
@@ -161,23 +169,16 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
     )
 
 
-def noise_for_price(
-    serving: PricedDataset, statement: AnalyzedStatement, cost: Fraction | None
-) -> tuple[PricedRelease, ...]:
+def noise_for_price(query: AnalyzedQuery, cost: Fraction | None) -> tuple[PricedRelease, ...]:
     """The noise that a price buys if nothing is cached."""
     if cost is None:
-        return by_release(statement, [ReleaseNoise(one, ()) for one in statement.analyses])
-    delta = _delta(serving, statement)
-    return by_release(
-        statement, price_noise(statement.analyses, _NOISE[serving.currency], cost, delta)
-    )
+        return by_release(query, [ReleaseNoise(one, ()) for one in query.analyses])
+    noise = price_noise(query.analyses, _NOISE[query.currency], cost, _delta(query))
+    return by_release(query, noise)
 
 
 def purchases(
-    serving: PricedDataset,
-    statement: AnalyzedStatement,
-    shares: Sequence[CostShares],
-    cost: Fraction,
+    query: AnalyzedQuery, shares: Sequence[CostShares], cost: Fraction
 ) -> tuple[ReleaseNoise | None, ...]:
     """The noise of the parts that are measured for `cost`; None for the other parts."""
     whole = purchased_fraction(shares)
@@ -186,48 +187,42 @@ def purchases(
     costs = [one.part(cost / whole) for one in shares]
     hidden = sum(
         isinstance(each.groups, ThresholdGroups) and bool(one.cost)
-        for each, one in zip(statement.analyses, shares, strict=True)
+        for each, one in zip(query.analyses, shares, strict=True)
     )
-    delta = delta_of_each(serving, statement) * hidden
-    return purchase_noise(statement.analyses, costs, _NOISE[serving.currency], cost, delta)
+    delta = delta_of_each(query) * hidden
+    return purchase_noise(query.analyses, costs, _NOISE[query.currency], cost, delta)
 
 
-def noise_at(
-    serving: PricedDataset, statement: AnalyzedStatement, cost: Fraction
-) -> tuple[PricedRelease, ...]:
+def noise_at(query: AnalyzedQuery, cost: Fraction) -> tuple[PricedRelease, ...]:
     """The noise that a cost buys, without the thresholds, which do not change it: to try a price."""
-    return by_release(
-        statement, noise_without_thresholds(statement.analyses, _NOISE[serving.currency], cost)
-    )
+    return by_release(query, noise_without_thresholds(query.analyses, _NOISE[query.currency], cost))
 
 
-def accounts_on_path(journal: Journal, serving: PricedDataset, subject: str) -> Sequence[Account]:
-    """The accounts that a query of this subject is charged to, from the analyst's own up to the ledger's."""
-    return journal.read(lambda draft: path_of(draft, analyst_account(subject, serving.policy.name)))
+def accounts_on_path(journal: Journal, query: AnalyzedQuery) -> Sequence[Account]:
+    """The accounts that the query is charged to, from the analyst's own up to the ledger's."""
+    own = analyst_account(query.subject, query.policy.name)
+    return journal.read(lambda draft: path_of(draft, own))
 
 
-def limits_on_path(journal: Journal, serving: PricedDataset, subject: str) -> list[Limits]:
+def limits_on_path(journal: Journal, query: AnalyzedQuery) -> list[Limits]:
     """The limits that a charge has to fit."""
-    return [one.limits for one in accounts_on_path(journal, serving, subject)]
+    return [one.limits for one in accounts_on_path(journal, query)]
 
 
 def estimate_price(
-    serving: PricedDataset,
-    statement: AnalyzedStatement | None,
+    query: AnalyzedQuery,
     releases: Sequence[PricedRelease],
     price: Epsilon | None = None,
 ) -> Estimate:
     """The price and the margins that are known before the query runs; `price` if it is below that of the whole."""
-    if statement is None:
-        return Estimate(Epsilon.zero(), Delta.zero(), ())
-    bound = statement.understood.bound
+    cut = query.cut
     if price is None:
-        price = price_of(serving, statement.request) if statement.measures else Epsilon.zero()
-    margins: list[float | None] = [None] * len(bound.result or ())
-    ranks: list[int | None] = [None] * len(bound.result or ())
-    if isinstance(bound, Cut) and bound.traced is not None:
-        names = [step.name for step in bound.releases]
-        for cells in bound.traced.readings:
+        price = price_of(query) if query.measures else Epsilon.zero()
+    margins: list[float | None] = [None] * len(cut.result or ())
+    ranks: list[int | None] = [None] * len(cut.result or ())
+    if cut.traced is not None:
+        names = [step.name for step in cut.releases]
+        for cells in cut.traced.readings:
             release = releases[names.index(cells.name)]
             for at, form in enumerate(cells.forms):
                 if form is not None:
@@ -235,10 +230,10 @@ def estimate_price(
                     ranks[at] = _wider(ranks[at], release.rank_error(form))
     columns = tuple(
         ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
-        for one, margin, missed in zip(bound.result or (), margins, ranks, strict=True)
+        for one, margin, missed in zip(cut.result or (), margins, ranks, strict=True)
     )
     notices = in_ranges(one.rolled for one in releases)
-    return Estimate(price, Delta(_delta(serving, statement)), columns, notices)
+    return Estimate(price, Delta(_delta(query)), columns, notices)
 
 
 def spread_of_part(part: ReleaseNoise) -> Fraction:
@@ -254,13 +249,11 @@ def spread_of_part(part: ReleaseNoise) -> Fraction:
     return min(found, default=UNSEEN)
 
 
-def by_release(
-    statement: AnalyzedStatement, parts: Sequence[ReleaseNoise]
-) -> tuple[PricedRelease, ...]:
+def by_release(query: AnalyzedQuery, parts: Sequence[ReleaseNoise]) -> tuple[PricedRelease, ...]:
     """The parts of all releases, release by release."""
     waiting = iter(parts)
     return tuple(
-        PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in statement.releases
+        PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in query.releases
     )
 
 
@@ -288,31 +281,31 @@ def _wider(one: N | None, other: N | None) -> N | None:
     return other if one is None or (other is not None and other > one) else one
 
 
-def delta_of_each(serving: PricedDataset, statement: AnalyzedStatement) -> Fraction:
+def delta_of_each(query: AnalyzedQuery) -> Fraction:
     """The delta that each release with a threshold takes.
 
     INVARIANT: of the delta for thresholds a release takes no larger part than its price is of the dataset's epsilon.
     So delta is not used up before epsilon is, and nobody uses up more of it than their epsilon is of everybody's.
     """
-    if not statement.thresholded:
+    if not query.thresholded:
         return Fraction(0)
-    budget = serving.policy.privacy.budget
-    kept = statement.understood.decision.terms.budget.delta.value / 2
+    budget = query.policy.privacy.budget
+    kept = query.decision.budget.delta.value / 2
     if not kept:
         raise BudgetExhausted(
             Code.THRESHOLDS_EXHAUSTED,
             "the dataset has no delta for groups that are found in the data",
             "group by columns with a declared domain",
         )
-    hidden = [one for one in statement.analyses if isinstance(one.groups, ThresholdGroups)]
+    hidden = [one for one in query.analyses if isinstance(one.groups, ThresholdGroups)]
     least = min(map(slots_of, ([one] for one in hidden)))
-    price = price_of(serving, statement.request).value * least / slots_of(statement.analyses)
+    price = price_of(query).value * least / slots_of(query.analyses)
     most = Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden))
     if not budget.epsilon:
         return kept * most  # nothing can be charged, and only an estimate comes this far
     return kept * min(most, price / budget.epsilon.value)
 
 
-def _delta(serving: PricedDataset, statement: AnalyzedStatement) -> Fraction:
+def _delta(query: AnalyzedQuery) -> Fraction:
     """The delta that the statement takes of the part reserved for thresholds."""
-    return delta_of_each(serving, statement) * statement.thresholded
+    return delta_of_each(query) * query.thresholded

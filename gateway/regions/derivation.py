@@ -11,9 +11,9 @@ from gateway.catalog.domains import Anything
 from gateway.digest import digest
 from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.affine import Affinity
-from gateway.plan.aggregates import Measure
+from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field
-from gateway.plan.node import BrokenPlan
+from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import (
     Moment,
@@ -26,6 +26,7 @@ from gateway.plan.scalars import (
     walk_scalar,
 )
 from gateway.plan.sql_text import scalar_sql
+from gateway.ranges.rounding import Summing
 from gateway.regions.axis import RegionAxis
 from gateway.regions.base_columns import Base
 from gateway.regions.grid import axis_of
@@ -51,6 +52,7 @@ class Derivation:
     bases: dict[str, Base] = field(default_factory=dict)
     measures: dict[str, Measure] = field(default_factory=dict)
     affinity: Affinity = field(default_factory=lambda: Affinity({}))
+    rounded: frozenset[Summing] = frozenset()
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)
     _scans: dict[str, int] = field(default_factory=dict)
     _chosen: set[str] = field(default_factory=set)
@@ -126,10 +128,20 @@ class Derivation:
         told = frozenset(each for one in there for each in one.uses)
         return self.base(Base(kept, axis, told, any(one.quasi for one in there)))
 
+    def is_choice(self, measure: Measure, *, of_person: bool) -> bool:
+        """Whether the aggregate compares mixed values, or the lattice rounds what it sums."""
+        chooses = self.affinity.is_choice(measure, of_person=of_person)
+        return chooses or measure in self.rounded
+
+    def is_window_choice(self, call: WindowCall, rows: Node) -> bool:
+        """Whether the window function orders these rows by mixed values, returns one, or is rounded."""
+        chooses = bool(self.affinity.order_conditions(call, rows).conditions)
+        return chooses or call in self.rounded
+
     def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
         """The part of the aggregate's input that a condition chose; None if there is none."""
         given = [self.resolved(one, columns) for one in measure.scalars]
-        if self.affinity.is_choice(measure, of_person=False):
+        if self.is_choice(measure, of_person=False):
             return given[0]
         reached = self.made_of(each for one in given for each in column_ids(one))
         chosen = sorted(reached & self._chosen)

@@ -25,6 +25,7 @@ from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, 
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.relations import columns_of
+from gateway.ranges.rounding import rounded_sums
 from gateway.regions.axis import RegionAxis
 from gateway.regions.base_columns import Base, bases_of, has_one_row
 from gateway.regions.derivation import Derivation
@@ -72,7 +73,7 @@ class Lineage(Derivation):
         cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
     ) -> "Lineage":
         """The lineage of one plan, before it is read."""
-        return cls(constants, known, affinity=Affinity.of(plan))
+        return cls(constants, known, affinity=Affinity.of(plan), rounded=rounded_sums(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:
@@ -253,7 +254,7 @@ class Lineage(Derivation):
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
             said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
             like = Ref(Field(name, call.type))
-            chosen = bool(self.affinity.window_conditions(call, node.child.fields))
+            chosen = self.is_window_choice(call, node.child)
             made = self.made(said, like, every, bounds.get(name), chosen=chosen)
             given = tuple(self.resolved(one, below.columns) for one in call.arguments)
             order = (self.resolved(one, below.columns) for one, _ in call.order)
@@ -287,7 +288,7 @@ class Lineage(Derivation):
             name = f"{kept} of ({grouped})"
             limits = row_count_bounds(kept, bounds.get(one.id))
             there = kept.function != "count"
-            chosen = self.affinity.is_choice(measure, of_person=True)
+            chosen = self.is_choice(measure, of_person=True)
             made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
             columns[one.id] = made
             self.measures[made.field.id] = kept

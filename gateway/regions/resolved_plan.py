@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from gateway.lru_cache import LruCache
-from gateway.plan.aggregates import Measure
+from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Scan, StagedRows, conjuncts
 from gateway.plan.scalars import Scalar
@@ -125,14 +125,17 @@ class ResolvedPlan:
 def resolve_plan(
     plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
 ) -> ResolvedPlan:
-    """The plan with its lineage and region. It is remembered, because scopes of several kinds are made of one plan."""
+    """The rows of the plan, or those that a release reads, with their lineage and region.
+
+    They are remembered, because scopes of several kinds are made of one plan.
+    """
     there = dict(known or {})
     ids = frozenset((name, id(rows)) for name, rows in there.items())
     key = (id(plan), frozenset(constants.items()), ids)
 
     def resolve() -> _Resolved:
         lineage = Lineage.over(plan, constants, there)
-        relation = lineage.of(plan)
+        relation = lineage.of(plan.child if isinstance(plan, Aggregate) else plan)
         protected = (one.table for one in walk_nodes(plan) if isinstance(one, Scan))
         tables = frozenset(one.name for one in protected if not one.public)
         region, met = lineage.region(relation), tuple(lineage.partners.met)

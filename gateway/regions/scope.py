@@ -83,7 +83,7 @@ def scope_of(
 
     `constants` has the digest of each staged constant's content, `known` the values of those that are known.
     """
-    followed = resolve_plan(plan.child, constants, known)
+    followed = resolve_plan(plan, constants, known)
     values = [
         None if listed is None else values_at(listed, place) for place in range(len(plan.keys))
     ]
@@ -123,7 +123,7 @@ def aggregate_scopes(
     They are the rows that single aggregates select, the rows that were grouped by person, rows with and without a partner
     in an outer join or EXISTS, the rows of windows, and each side of a union.
     """
-    followed = resolve_plan(plan.child, constants, known)
+    followed = resolve_plan(plan, constants, known)
     measures = [measure for _, measure in plan.measures]
     given = [part for one in measures for part in one.scalars] + [key for _, key in plan.keys]
     asked = [*map(followed.resolved, given), *followed.relation.conditions]

@@ -11,7 +11,7 @@ are decided before. See `gateway.release_cache.copies`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
@@ -22,23 +22,14 @@ from gateway.release_cache.copies import Copy
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.events import ColumnsShared
 from gateway.release_cache.matching import Match
-from gateway.release_cache.reuse_planner import PlannedPart, ReusePlan
+from gateway.release_cache.query_plan import Debts, PlannedPart, QueryPlan
 
 
-@dataclass(frozen=True)
-class Debts:
-    """`told` is what is written down of it: also of what is owed nothing for, when the subject is new to it."""
-
-    owed: tuple[CachedMeasurement, ...]
-    told: tuple[ColumnsShared, ...]
-
-    def of(self, account: str) -> Fraction:
-        """What one account owes, in the ledger's currency."""
-        return sum((one.cost for one in self.owed if account not in one.paid), Fraction(0))
-
-
-def debts_of(plan: ReusePlan, cache: ReleaseCache, subject: str, accounts: frozenset[str]) -> Debts:
+def debts_of(plan: QueryPlan) -> Debts:
     """What the analyst's accounts owe for the cached parts of the plan: those on the path without the dataset's ledger."""
+    own, *above = plan.context.path
+    accounts, cache = frozenset([own, *above[:-1]]), plan.context.cache
+    subject = plan.context.query.subject
     owed: list[CachedMeasurement] = []
     owing: list[CacheEntry] = []
     told: dict[str, tuple[set[int], set[int]]] = {}
@@ -84,12 +75,12 @@ def reveals_new_values(part: PlannedPart, cache: ReleaseCache, members: frozense
     )
 
 
-def plan_entries(plan: ReusePlan) -> Iterator[CacheEntry]:
+def plan_entries(plan: QueryPlan) -> Iterator[CacheEntry]:
     """The cache entries that the plan uses."""
     return (match.entry for match, _ in _taken(plan))
 
 
-def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
+def _taken(plan: QueryPlan) -> Iterator[tuple[Match, bool]]:
     """Each used slot and choice once, with whether it is a choice."""
     seen: set[tuple[str, int, bool]] = set()
     for part in plan.parts:

@@ -36,17 +36,6 @@ _ABOVE: Final = 1 + Fraction(1, 2**40)  # the scale of what is bought is rounded
 _BITS: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedPrice:
-    """The price that the query offers: `share` for each slot and choice, in the ledger's currency.
-
-    `default` is the default price of a statement where none was asked for; None where a price or an accuracy was.
-    """
-
-    share: Fraction
-    default: Epsilon | None
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class UseCached:
     """Use the cached value as it is."""
@@ -78,26 +67,25 @@ class ReuseDecision:
     slots: tuple[Verdict, ...]
     choices: tuple[Verdict, ...]
 
-    @property
-    def how(self) -> CacheUse | None:
-        """How the answer came from earlier ones, where none of it is measured anew: by the farthest way of all."""
-        hows = [one.match.how for one in (*self.slots, *self.choices) if isinstance(one, UseCached)]
-        if not hows or len(hows) < len(self.slots) + len(self.choices):
-            return None
-        return next(one for one in (CacheUse.ROLLUP, CacheUse.FILTER, CacheUse.SAME) if one in hows)
-
 
 def decide_reuse(
-    wanted: MeasurementRequest, entries: Iterable[CacheEntry], asked: OfferedPrice
+    wanted: MeasurementRequest,
+    entries: Iterable[CacheEntry],
+    share: Fraction,
+    default: Epsilon | None,
 ) -> ReuseDecision:
-    """Decide for each slot and each choice. For `entries` see `matches`."""
+    """Decide for each slot and each choice. For `entries` see `matches`.
+
+    The query offers `share` for each slot and choice, in the ledger's currency. `default` is the default price of a
+    statement where none was asked for; None where a price or an accuracy was.
+    """
     found = matches(wanted, entries)
     slots = tuple(
-        decide_slot(wanted, slot, there, asked)
+        decide_slot(wanted, slot, there, share, default)
         for slot, there in zip(wanted.analysis.slots, found.slots, strict=True)
     )
     choices = tuple(
-        decide_choice(wanted, choice, there, asked)
+        decide_choice(wanted, choice, there, share, default)
         for choice, there in zip(wanted.analysis.choices, found.choices, strict=True)
     )
     if not wanted.listed:
@@ -106,34 +94,42 @@ def decide_reuse(
 
 
 def decide_slot(
-    wanted: MeasurementRequest, slot: Slot, found: Sequence[Match], asked: OfferedPrice
+    wanted: MeasurementRequest,
+    slot: Slot,
+    found: Sequence[Match],
+    share: Fraction,
+    default: Epsilon | None,
 ) -> Verdict:
     """Decide for one slot; `found` are its matches, the best first."""
-    fresh = _fresh_variance(wanted, slot, asked.share)
+    fresh = _fresh_variance(wanted, slot, share)
     for one in found:
-        if _good_enough(one, fresh / slot.most**2, asked):
+        if _good_enough(one, fresh / slot.most**2, default):
             return UseCached(one)
     same = next((one for one in found if one.how is CacheUse.SAME and one.entry.listed), None)
-    if same is None or asked.default is not None:
+    if same is None or default is not None:
         return BUY
-    cost = _top_up(wanted, slot, same, asked.share)
-    return TopUp(same, cost) if 0 < cost < asked.share else BUY
+    cost = _top_up(wanted, slot, same, share)
+    return TopUp(same, cost) if 0 < cost < share else BUY
 
 
 def decide_choice(
-    wanted: MeasurementRequest, choice: Choice, found: Sequence[Match], asked: OfferedPrice
+    wanted: MeasurementRequest,
+    choice: Choice,
+    found: Sequence[Match],
+    share: Fraction,
+    default: Epsilon | None,
 ) -> Verdict:
     """The same for a choice; its scale stands for the deviation."""
     buy = pure_choice if wanted.currency is Currency.PURE else zcdp_choice
-    bought = buy(choice, asked.share, wanted.analysis.groups_per_unit)
+    bought = buy(choice, share, wanted.analysis.groups_per_unit)
     fresh = (bought.selection.scale / choice.spread) ** 2
-    return next((UseCached(one) for one in found if _good_enough(one, fresh, asked)), BUY)
+    return next((UseCached(one) for one in found if _good_enough(one, fresh, default)), BUY)
 
 
-def _good_enough(match: Match, fresh: Fraction, asked: OfferedPrice) -> bool:
-    if asked.default is None:
+def _good_enough(match: Match, fresh: Fraction, default: Epsilon | None) -> bool:
+    if default is None:
         return match.variance <= fresh * _NEARLY
-    if match.entry.asked_at < asked.default:
+    if match.entry.asked_at < default:
         return False
     return match.how is CacheUse.SAME or match.variance <= fresh * WIDER
 

@@ -38,6 +38,7 @@ from gateway.plan.print import explain_plan
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Scalar
 from gateway.plan.sql_text import scalar_sql
+from gateway.ranges.lattice import Lattice
 from gateway.regions.scope import normal_text
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import (
@@ -52,7 +53,6 @@ from gateway.sensitivity.choices import (
 from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import (
     Different,
-    Lattice,
     Products,
     Quantity,
     Rows,

@@ -10,39 +10,27 @@ from itertools import islice
 from gateway.noise.allocation import CostShares, ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.drawn_choices import PricedChoice
-from gateway.pricing.price import (
-    AnalyzedStatement,
-    PricedDataset,
-    by_release,
-    delta_of_each,
-    purchases,
-)
+from gateway.pricing.price import by_release, delta_of_each, purchases
 from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
 from gateway.release_cache.matching import Match
-from gateway.release_cache.reuse_planner import PlannedPart, ReuseContext, ReusePlan
+from gateway.release_cache.query_plan import PlannedPart, QueryPlan, ReuseContext
 from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.choices import Choice
 
 
-def plan_noise(
-    serving: PricedDataset,
-    statement: AnalyzedStatement,
-    plan: ReusePlan,
-    context: ReuseContext,
-    touched: tuple[str, ...] | None,
-) -> tuple[PlannedRelease, ...]:
+def plan_noise(plan: QueryPlan, touched: tuple[str, ...] | None) -> tuple[PlannedRelease, ...]:
     """What there is to do, release by release; `touched` are the cells that what is bought is confined to."""
-    whole = plan.bought
-    cost = context.cost * whole
-    bought = purchases(serving, statement, plan.shares, cost)
+    context, whole, cost = plan.context, plan.bought, plan.cost
+    query = context.query
+    bought = purchases(query, plan.shares, cost)
     measurements = []
     for part, purchase in zip(plan.parts, bought, strict=True):
         costs = part.shares.part(cost / whole) if whole else part.shares
         made = _Making(part, purchase, costs)
         entry = None
         if purchase is not None:
-            delta = delta_of_each(serving, statement) if _is_hidden(part) else Fraction(0)
+            delta = delta_of_each(query) if _is_hidden(part) else Fraction(0)
             entry = made.entry(context, touched, delta)
         measurements.append(
             PlannedMeasurement(
@@ -52,7 +40,7 @@ def plan_noise(
     waiting = iter(measurements)
     return tuple(
         PlannedRelease(priced, tuple(next(waiting) for _ in priced.parts))
-        for priced in by_release(statement, [one.whole for one in measurements])
+        for priced in by_release(query, [one.whole for one in measurements])
     )
 
 
@@ -108,9 +96,9 @@ class _Making:
         ]
         return CacheEntry(
             release=self._part.name,
-            query_id=context.query_id,
+            query_id=context.query.question.query_id,
             at=context.now,
-            epoch=context.epoch,
+            epoch=context.basis.seen.epoch,
             ground=wanted.ground,
             bounding=wanted.bounding,
             additive=wanted.additive,

@@ -7,176 +7,29 @@ INVARIANT: a plan depends only on the query, the policy and the event log. The p
 charged only while that position is the last one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from functools import cached_property
-from itertools import count
 from typing import Final
 
 from gateway.budget.account import Currency
-from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
 from gateway.noise.allocation import CostShares, slots_of
 from gateway.plan.relations import StagedRows
-from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
-from gateway.release_cache.cache import ReleaseCache
-from gateway.release_cache.decision import OfferedPrice, TopUp, UseCached, Verdict, decide_reuse
+from gateway.release_cache.decision import TopUp, UseCached, Verdict, decide_reuse
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.matching import Match, MeasurementRequest, measurement_request
-from gateway.requests.request import CacheUse
+from gateway.release_cache.query_plan import PlannedPart, QueryPlan, ReuseContext
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-from gateway.units import Epsilon
 
 
-@dataclass(frozen=True)
-class ReuseContext:
-    """What a question is planned in.
-
-    `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
-    where none was asked for, and None where one was. What is bought is bought `now`, in this epoch of the data. Nothing that was bought before `since` is taken, and what was
-    bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken. `members`:
-    only what these were given is taken; None: what anybody was.
-    """
-
-    cache: ReleaseCache
-    dataset: Dataset
-    subject: str
-    currency: Currency
-    price: Epsilon
-    cost: Fraction
-    default: Epsilon | None
-    fresh: bool
-    now: datetime
-    epoch: int
-    since: datetime
-    awaited_since: datetime
-    query_id: str
-    constants: Constants
-    own: bool = False
-    members: frozenset[str] | None = None
-
-    def may_take(self, entry: CacheEntry) -> bool:
-        """True if the subject has the entry already, or if it costs no more than the query offers."""
-        if not self.own and entry.cost <= self.cost:
-            return True
-        slots, choices = range(len(entry.slots)), range(len(entry.choices))
-        return self.cache.knows(frozenset({self.subject}), entry.release, slots, choices)
-
-
-@dataclass(frozen=True)
-class PlannedPart:
-    """A part of a release: `shares` of the price of the statement are bought of it, the rest is taken.
-
-    A slot with both is topped up. `asides` are what single aggregates are about that look at other rows, and what the
-    part is about once constants of the text are in it. `compared` is what the auditor holds against earlier questions.
-    """
-
-    name: str
-    wanted: MeasurementRequest
-    asides: tuple[ReleaseScope, ...]
-    compared: tuple[ReleaseScope, ...]
-    shares: CostShares
-    slots: tuple[Match | None, ...]
-    choices: tuple[Match | None, ...]
-
-    @property
-    def analysis(self) -> Analysis:
-        return self.wanted.analysis
-
-    @property
-    def ground(self) -> ReleaseScope:
-        return self.wanted.ground
-
-    def with_constants(
-        self, names: Mapping[str, str], there: Mapping[str, StagedRows]
-    ) -> tuple[ReleaseScope, ...]:
-        """The scopes to audit now that these constants are known; none, if nothing is new."""
-        analysis = self.analysis
-        listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
-        ground = scope_of(analysis.plan, listed, names, there)
-        found = (ground, *aggregate_scopes(analysis.plan, ground, names, there))
-        return found if set(found) - set(self.compared) else ()
-
-    @property
-    def taken(self) -> Iterator[Match]:
-        return (one for one in (*self.slots, *self.choices) if one is not None)
-
-    @property
-    def tells(self) -> str:
-        """The identity of the part's content: where each slot and choice is found, or will be found."""
-        return repr(
-            [
-                *self._found(self.slots, self.shares.slots),
-                *self._found(self.choices, self.shares.choices),
-            ]
-        )
-
-    def _found(
-        self, taken: Sequence[Match | None], shares: Sequence[Fraction | None]
-    ) -> Iterator[tuple[str, int, str]]:
-        bought = count()
-        for match, share in zip(taken, shares, strict=True):
-            if share is not None:
-                yield self.name, next(bought), CacheUse.SAME.value
-            elif match is not None:
-                yield match.entry.release, match.place, match.how.value
-
-
-@dataclass(frozen=True)
-class ReusePlan:
-    """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else.
-
-    `oldest` is the time of the oldest entry that was looked at: until it is too old, the same entries are looked at.
-    """
-
-    parts: tuple[PlannedPart, ...]
-    awaited: bool = False
-    oldest: datetime | None = None
-
-    @cached_property
-    def shares(self) -> tuple[CostShares, ...]:
-        return tuple(one.shares for one in self.parts)
-
-    @cached_property
-    def bought(self) -> Fraction:
-        """The fraction of the statement's price that is measured."""
-        return sum((one.cost for one in self.shares), Fraction(0))
-
-    @cached_property
-    def topped_up(self) -> Fraction:
-        """The fraction of the price that tops up cached values."""
-        return sum(
-            (
-                share
-                for part in self.parts
-                for match, share in zip(part.slots, part.shares.slots, strict=True)
-                if match is not None and share is not None
-            ),
-            Fraction(0),
-        )
-
-    @cached_property
-    def reused(self) -> CacheUse | None:
-        """How the whole answer came from the cache; None if a part of it did not, or if nothing is measured."""
-        ways = {match.how for part in self.parts for match in part.taken}
-        if self.bought or not ways:
-            return None
-        return max(ways, key=list(CacheUse).index)
-
-    @cached_property
-    def partly(self) -> bool:
-        """True if a part of the answer came from the cache and a part did not."""
-        return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
-
-
-def plan_reuse(statement: AnalyzedStatement, around: ReuseContext) -> ReusePlan:
-    """The plan: which parts of the statement are measured; all of them, if nothing may be reused."""
-    return _Planning(around, Fraction(1, max(slots_of(statement.analyses), 1))).all(statement)
+def plan_reuse(around: ReuseContext) -> QueryPlan:
+    """The plan without its debts: which parts of the statement are measured; all of them, if nothing may be reused."""
+    return _Planning(around, Fraction(1, max(slots_of(around.query.analyses), 1))).all()
 
 
 @dataclass(frozen=True)
@@ -217,18 +70,19 @@ class _Planning:
     oldest: datetime | None = None
     parts: list[PlannedPart] = field(default_factory=list)
 
-    def all(self, statement: AnalyzedStatement) -> ReusePlan:
-        constants = self.around.constants
-        for place, release in enumerate(statement.releases):
+    def all(self) -> QueryPlan:
+        query = self.around.query
+        constants = Constants(query.cut, query.question.query_id)
+        for place, release in enumerate(query.releases):
             content = constants.before(place)
             first = len(self.parts)
             for number, analysis in enumerate(release.parts, 1):
-                scope = self._scope(analysis, content, statement.known)
-                name = f"{self.around.query_id}.r{place + 1}.{number}"
+                scope = self._scope(analysis, content, query.known)
+                name = f"{query.question.query_id}.r{place + 1}.{number}"
                 part = self._part(name, scope.wanted, scope.asides)
                 self.parts.append(replace(part, compared=scope.compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
-        return ReusePlan(tuple(self.parts), self.awaited, self.oldest)
+        return QueryPlan(self.around, tuple(self.parts), self.awaited, self.oldest)
 
     def _scope(
         self,
@@ -240,7 +94,7 @@ class _Planning:
         if content or known:
             return self._read_scope(analysis, content, known)
         found = _SCOPES.get(
-            (id(analysis), self.around.currency),
+            (id(analysis), self.around.query.currency),
             lambda: (analysis, self._read_scope(analysis, content, known)),
         )
         return found[1]
@@ -265,8 +119,8 @@ class _Planning:
         wanted = measurement_request(
             analysis,
             ground,
-            currency=self.around.currency,
-            declarations=declarations(analysis.plan, self.around.dataset),
+            currency=self.around.query.currency,
+            declarations=declarations(analysis.plan, self.around.query.policy.dataset),
             constants=content,
         )
         return _Scope(wanted, asides, compared)
@@ -276,7 +130,7 @@ class _Planning:
     ) -> PlannedPart:
         around = self.around
         entries: Sequence[CacheEntry] = ()
-        if not around.fresh:
+        if not around.is_fresh:
             entries = around.cache.helpful(
                 wanted.ground,
                 since=around.since,
@@ -303,8 +157,8 @@ class _Planning:
         asides: tuple[ReleaseScope, ...],
         entries: Sequence[CacheEntry],
     ) -> PlannedPart:
-        asked = OfferedPrice(self.share * self.around.cost, self.around.default)
-        found = decide_reuse(wanted, entries, asked)
+        share = self.share * self.around.cost
+        found = decide_reuse(wanted, entries, share, self.around.default)
         slots = [self._way(one) for one in found.slots]
         choices = [self._way(one) for one in found.choices]
         return PlannedPart(

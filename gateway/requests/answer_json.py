@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from gateway.budget.report import AccountBalance, RateLimitBalance
-from gateway.columnar.intervals import IntervalEnds, IntervalRows
-from gateway.columnar.texts import BLOCK, TextRows
+from gateway.columnar.intervals import IntervalEnds
+from gateway.columnar.texts import BLOCK
 from gateway.requests.request import (
     Answer,
     AnswerColumn,
@@ -268,12 +268,12 @@ def _column(column: AnswerColumn) -> dict[str, Any]:
 def _rows(answer: Answer) -> Iterator[list[Sequence[Any]]]:
     """Some thousand rows at a time, written column by column."""
     types = [column.type for column in answer.columns]
-    for many, columns in TextRows.of(answer.rows).parts():
+    for many, columns in answer.rows.parts():
         yield _across([column_json(*one) for one in zip(columns, types, strict=True)], many)
 
 
 def _intervals(answer: Answer) -> Iterator[list[Sequence[Any]]]:
-    for many, columns in IntervalRows.of(answer.intervals).parts(BLOCK):
+    for many, columns in answer.intervals.parts(BLOCK):
         yield _across([_ends(one, many) for one in columns], many)
 
 

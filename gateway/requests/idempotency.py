@@ -186,4 +186,4 @@ def answer_of(written: str) -> Answer:
 def _cells(answer: Answer) -> int:
     """The number of cells; long texts count as the cells that take the same memory."""
     cells = len(answer.rows) * len(answer.columns)
-    return max(1, cells, TextRows.of(answer.rows).size // _BYTES_OF_A_CELL)
+    return max(1, cells, answer.rows.size // _BYTES_OF_A_CELL)

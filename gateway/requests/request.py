@@ -1,14 +1,14 @@
 """Request and answer: the values between front ends and the pipeline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final, Self
 
-from gateway.columnar.intervals import Interval
-from gateway.columnar.texts import Row
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.units import Delta, Epsilon, UnitError, exact_decimal, format_decimal
 
 CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
@@ -123,8 +123,8 @@ class Answer:
 
     query_id: str
     columns: tuple[AnswerColumn, ...]
-    rows: Sequence[Row]
-    intervals: Sequence[tuple[Interval, ...]]
+    rows: TextRows
+    intervals: IntervalRows
     price: Epsilon
     charged: Epsilon
     rho: Fraction | None

@@ -114,18 +114,15 @@ _OF_THIS_RUN: Final = frozenset({Code.TWIN_SYNTAX})
 
 
 @dataclass(frozen=True)
-class SimulationBudget:
-    """The released part of a statement: constants, releases, and their blank rows."""
+class Simulation:
+    """What a simulation starts from: the constants of a statement, its releases and their blank rows.
+
+    `run` runs the finishing over other constants, until `cancelled` is set or `limit_s` is over.
+    """
 
     constants: Mapping[str, ConstantTable]
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
-
-
-@dataclass(frozen=True)
-class SimulationSettings:
-    """The settings of a simulation: its connection, its random bits, and its deadline."""
-
     run: Rerun
     entropy: Entropy
     cancelled: threading.Event
@@ -141,27 +138,23 @@ class SimulatedIntervals:
 
 
 def add_simulated_intervals(
-    cut: Cut,
-    rows: Sequence[Row],
-    intervals: IntervalRows,
-    left: SimulationBudget,
-    simulating: SimulationSettings,
+    cut: Cut, rows: Sequence[Row], intervals: IntervalRows, simulation: Simulation
 ) -> SimulatedIntervals:
     """Add simulated intervals. `rows` have the numbers of release rows behind their columns; cells with a
     formula keep their intervals.
     """
-    places = columns_to_simulate(cut, left.noisy)
+    places = columns_to_simulate(cut, simulation.noisy)
     if cut.again is None or not places or not rows:
         return SimulatedIntervals(intervals)
     result = cut.result or ()
     if cut.again.effort is None:
         return SimulatedIntervals(intervals)
-    if _work(cut.again.effort, left) > _MOST_CELLS:
+    if _work(cut.again.effort, simulation.constants) > _MOST_CELLS:
         return SimulatedIntervals(intervals, (_notice(result, places, "it takes too many rows"),))
     found = _Cells(tuple(rows), _keys(cut.again, len(result), len(rows[0])), places)
     if not found.rows:
         return SimulatedIntervals(intervals)
-    if not _run_again(cut, cut.again.effort, left, simulating, found):
+    if not _run_again(cut, cut.again.effort, simulation, found):
         return SimulatedIntervals(intervals, (_notice(result, places, "it takes too long"),))
     columns = list(intervals.columns)
     for place in places:
@@ -198,11 +191,11 @@ def _can_move(one: Reading, noisy: Mapping[str, NoisyRelease]) -> bool:
     )
 
 
-def _work(effort: Iterable[Sequence[str]], left: SimulationBudget) -> int:
+def _work(effort: Iterable[Sequence[str]], constants: Mapping[str, ConstantTable]) -> int:
     """The number of written cells and read rows, over all runs."""
     effort = list(effort)
-    each = {name: _rows(left.constants[name]) for one in effort for name in one}
-    written = sum(many * len(left.constants[name].columns) for name, many in each.items())
+    each = {name: _rows(constants[name]) for one in effort for name in one}
+    written = sum(many * len(constants[name].columns) for name, many in each.items())
     return TIMES * (written + sum(prod(each[name] for name in one) for one in effort))
 
 
@@ -220,33 +213,31 @@ def _notice(result: Sequence[ResultColumn], places: Iterable[int], why: str) -> 
 
 
 def _run_again(
-    cut: Cut,
-    effort: Iterable[Sequence[str]],
-    left: SimulationBudget,
-    simulating: SimulationSettings,
-    found: "_Cells",
+    cut: Cut, effort: Iterable[Sequence[str]], simulation: Simulation, found: "_Cells"
 ) -> bool:
     """True if the simulation was completed."""
     read = {name for one in effort for name in one}
     steps = {one.name: one for one in cut.releases if one.name in read}
-    fixed = {name: left.constants[name] for name in read if name not in steps}
+    fixed = {name: simulation.constants[name] for name in read if name not in steps}
 
     def constant(name: str, release: NoisyRelease) -> ConstantTable:
         shown = release_constant(steps[name], release, clamp=False)
-        return blank_rows(shown, steps[name].plan, left.small[name])
+        return blank_rows(shown, steps[name].plan, simulation.small[name])
 
-    until = time.monotonic() + simulating.limit_s
-    moving = {name: simulate_release(left.noisy[name], TIMES, simulating.entropy) for name in steps}
+    until = time.monotonic() + simulation.limit_s
+    moving = {
+        name: simulate_release(simulation.noisy[name], TIMES, simulation.entropy) for name in steps
+    }
     for turn in range(TIMES + 1):
-        if simulating.cancelled.is_set():
+        if simulation.cancelled.is_set():
             raise SourceStopped(Code.SOURCE_CANCELLED)
         if time.monotonic() > until:
             return False
         # the first run takes the release as it is
-        each = {name: left.noisy[name] if turn == 0 else next(moving[name]) for name in steps}
+        each = {name: simulation.noisy[name] if turn == 0 else next(moving[name]) for name in steps}
         constants = {name: constant(name, one) for name, one in each.items()}
         try:
-            again = simulating.run({**fixed, **constants})
+            again = simulation.run({**fixed, **constants})
         except Refusal as refusal:
             if refusal.code not in _OF_THIS_RUN:
                 return False

@@ -20,6 +20,7 @@ from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Literal, Ref, Scalar
 from gateway.ranges.expressions import bounds_of, narrow_columns
+from gateway.ranges.lattice import lattice_of, unit_of
 from gateway.sensitivity.formulas import (
     SPREADS,
     CurveFormula,
@@ -39,8 +40,6 @@ from gateway.sensitivity.measurement import (
     Slot,
     Squares,
     Units,
-    lattice_of,
-    unit_of,
 )
 from gateway.sensitivity.summands import Distance, Summand, count_rows, no_bound, where_not_null
 

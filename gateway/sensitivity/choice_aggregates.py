@@ -16,6 +16,7 @@ from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal
 from gateway.ranges.enumerate import list_values
 from gateway.ranges.expressions import bounds_of, narrow_columns
+from gateway.ranges.lattice import lattice_of
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.choices import (
     MOST_BUCKETS,
@@ -31,7 +32,6 @@ from gateway.sensitivity.choices import (
     Sought,
     buckets_of,
 )
-from gateway.sensitivity.measurement import lattice_of
 from gateway.sensitivity.summands import no_bound
 
 CHOSEN: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "dp_top"})

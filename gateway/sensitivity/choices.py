@@ -30,7 +30,7 @@ from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.functions.calendar import days_of, microseconds_of
 from gateway.plan.scalars import Change, Scalar
-from gateway.sensitivity.measurement import Lattice
+from gateway.ranges.lattice import Lattice
 
 MOST_BUCKETS = 10_000
 

@@ -1,4 +1,4 @@
-"""Measurements: whole numbers over rows with a proven sensitivity, and the lattice on which their values lie.
+"""Measurements: whole numbers over rows with a proven sensitivity.
 
 A measurement is an integer over the rows of persons, with how far one unit can move it. A release asks for some of
 these in every group. Its aggregates are computed from them afterwards, so two aggregates that need the same count
@@ -6,87 +6,14 @@ measure it once.
 
 INVARIANT: `most` bounds what one unit adds to or takes from one group, after bounding with R rows per unit; the
 unit is in at most G groups.
-INVARIANT: of a lattice `low <= high`, both below 2^30 in size, so a sum of the integers of one unit cannot
-overflow.
 """
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from fractions import Fraction
-from math import ceil, floor
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from gateway.functions.range_arithmetic import Range
 from gateway.plan.scalars import Change, Scalar
-
-_MOST: Final = 2**30
-_MOST_OF_ALL_ROWS: Final = 2**46  # times a weight of up to 2^16 it still fits into a bigint
-
-
-@dataclass(frozen=True, slots=True)
-class Lattice:
-    """The values `i * step` for whole numbers i from `low` to `high`."""
-
-    step: Fraction
-    low: int
-    high: int
-
-    @property
-    def middle(self) -> int:
-        """m: the whole number that sums are taken around."""
-        return (self.low + self.high) // 2
-
-    @property
-    def reach(self) -> int:
-        """d: how far from the middle a value can be."""
-        return max(self.high - self.middle, self.middle - self.low)
-
-    @property
-    def width(self) -> int:
-        """w: how far two values can be apart."""
-        return self.high - self.low
-
-
-def lattice_of(range_: Range, rows: int) -> Lattice:
-    """The finest lattice of the range on which the sums of `rows` rows, with weights, stay small enough.
-
-    Its step is the least multiple of the range's step, or the least power of two where there is none. What is
-    narrower than a step becomes its nearest point: the values are clamped to it like to any other lattice.
-    """
-    most = _most_of(rows)
-    size = max(abs(range_.low), abs(range_.high))
-    step = _multiple(range_.step, size / most) if range_.step else _power_of_two(size / most)
-    low, high = ceil(range_.low / step), floor(range_.high / step)
-    if low > high:
-        low = high = round((range_.low + range_.high) / (2 * step))
-    return Lattice(step, low, high)
-
-
-def unit_of(largest: int, rows: int) -> int:
-    """In which units products of up to `largest` are summed: 1 where they are small, so that they stay exact.
-
-    Else the least unit in which the sums of `rows` rows, with weights, stay small enough.
-    """
-    return max(1, -(-largest // _most_of(rows)))
-
-
-def _most_of(rows: int) -> int:
-    return max(2, min(_MOST, _MOST_OF_ALL_ROWS // max(rows, 1))) - 1
-
-
-def _multiple(step: Fraction, least: Fraction) -> Fraction:
-    return step * max(1, ceil(least / step))
-
-
-def _power_of_two(least: Fraction) -> Fraction:
-    """The least that is not below."""
-    if least == 0:
-        return Fraction(1)
-    guess = least.numerator.bit_length() - least.denominator.bit_length()
-    power = Fraction(2) ** (guess - 1)
-    while power < least:
-        power *= 2
-    return power
+from gateway.ranges.lattice import Lattice
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,15 +162,3 @@ class Slot:
     def delta2_squared(self, groups: int) -> int:
         """Δ2² over at most `groups` groups of a unit: of one measurement alone."""
         return groups * self.most * self.most
-
-
-_MOST_OF_PERSON: Final = 2**30 - 1
-
-
-def person_lattice(of: Range) -> Lattice:
-    """The finest lattice of the range whose whole numbers are below 2^30: exact where its step allows."""
-    reach = max(abs(of.low), abs(of.high), Fraction(1, 2**1000))
-    step = of.step
-    if step is None or reach / step > _MOST_OF_PERSON:
-        step = _power_of_two(reach / _MOST_OF_PERSON)
-    return Lattice(step, ceil(of.low / step), max(ceil(of.low / step), floor(of.high / step)))

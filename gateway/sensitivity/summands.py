@@ -15,9 +15,10 @@ from gateway.plan.fields import BOOLEAN, TIMES, is_number
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk_scalar
 from gateway.ranges.expressions import bounds_of, timestamp_bounds
+from gateway.ranges.lattice import Lattice
 from gateway.ranges.relations import inner_columns
 from gateway.sensitivity.formulas import Linear
-from gateway.sensitivity.measurement import DistanceOrigin, Lattice, Rows, Total
+from gateway.sensitivity.measurement import DistanceOrigin, Rows, Total
 
 
 @dataclass(frozen=True, slots=True)

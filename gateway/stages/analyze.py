@@ -5,7 +5,7 @@ sensitivity of each measurement; or refuses what cannot be bounded.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -14,59 +14,37 @@ from gateway.bounding.time_zone import fold_moments, reads_time
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import BoundQuery, Session
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
-from gateway.policy.subjects import Subject
-from gateway.pricing.price import AnalyzedStatement, PricedDataset
+from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
-from gateway.stages.bind import BoundQuery, Session, require_zone_does_not_matter
+from gateway.stages.bind import require_zone_does_not_matter
 
 
-@dataclass(frozen=True)
-class AnalyzedQuery:
-    """A query that is bound, permitted and analysed: all that its quote depends on, except what happened before."""
-
-    subject: Subject
-    dataset: ServedDataset
-    asked_at: datetime
-    cut: Cut
-    session: Session
-    statement: AnalyzedStatement
-
-    @property
-    def policy(self) -> Policy:
-        return self.dataset.policy
-
-    @property
-    def most_rows(self) -> int:
-        return self.policy.sizes.result_rows
-
-
-def analyze_query(bound: BoundQuery) -> AnalyzedQuery:
+def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
     """The analysis, or the refusal of what cannot be bounded."""
-    question, dataset, cut = bound.question, bound.dataset, bound.bound
+    question, policy, cut = bound.question, dataset.policy, bound.bound
     if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is analysed")
-    require_zone_does_not_matter(cut, bound.request.zone)
-    releases = tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases)
-    known = _constants_of_text(cut, bound.session, dataset.policy.sizes.result_rows)
-    statement = AnalyzedStatement(bound.request, bound.understood, releases, known)
+    require_zone_does_not_matter(cut, question.request.zone)
     return AnalyzedQuery(
-        question.subject, dataset, question.asked_at, cut, bound.session, statement
+        question,
+        cut,
+        bound.decision,
+        bound.session,
+        policy,
+        dataset.currency,
+        tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases),
+        question.request.epsilon,
+        _constants_of_text(cut, bound.session, policy.sizes.result_rows),
     )
-
-
-def analyze_releases(
-    cut: Cut, dataset: PricedDataset, now: datetime
-) -> tuple[AnalyzedRelease, ...]:
-    """What each release measures in each of its grouping sets, and how far one unit moves it."""
-    return tuple(_analyze(release.plan, dataset, now) for release in cut.releases)
 
 
 def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> AnalyzedRelease:
@@ -78,20 +56,23 @@ def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> Ana
     known = dataset.analyses.find(id(plan))
     if known is not None:
         return known[1]
+    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now)
     if reads_time(plan):
-        return _analyze(plan, dataset, now)
-    return dataset.analyses.get(id(plan), lambda: (plan, _analyze(plan, dataset, now)))[1]
+        return found()
+    return dataset.analyses.get(id(plan), lambda: (plan, found()))[1]
 
 
-def _analyze(plan: Aggregate, dataset: PricedDataset, now: datetime) -> AnalyzedRelease:
+def analyze_plan(
+    plan: Aggregate, policy: Policy, currency: Currency, now: datetime
+) -> AnalyzedRelease:
+    """What a release measures in each of its grouping sets, and how far one unit moves it."""
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
     check_work(folded)
-    policy = dataset.policy
     one_set = partial(
         analyze_release,
-        pairs=dataset.currency is Currency.PURE,
+        pairs=currency is Currency.PURE,
         enumerated_groups=policy.sizes.enumerated_groups,
         min_units=policy.auditing.min_units,
         suppress_small=policy.results.suppress_small,

@@ -17,10 +17,10 @@ from typing import Final
 
 from gateway.errors import BackendUnavailable, Code, SourceStopped
 from gateway.release_cache.cache import ReleaseCache
-from gateway.stages.charge import Bill
 from gateway.stages.prepare import SourceAccess
+from gateway.stages.purchase import Bill
 from gateway.stages.quote import Awaited, Moved
-from gateway.stages.reply_grid import Pace
+from gateway.stages.reply_grid import Wait
 
 _MOST: Final = 100  # how often another query may be answered between a plan and its charge
 _TOGETHER: Final = 3  # after so many attempts one query of a dataset at a time in this process
@@ -31,11 +31,11 @@ class Attempts:
     """The attempts at one query."""
 
     def __init__(
-        self, cache: ReleaseCache, source: SourceAccess, pace: Pace, cancelled: threading.Event
+        self, cache: ReleaseCache, source: SourceAccess, wait: Wait, cancelled: threading.Event
     ) -> None:
         self._cache = cache
         self._source = source
-        self._pace = pace
+        self._wait = wait
         self._cancelled = cancelled
         self._moved = 0
         self._bill: Bill | None = None
@@ -69,5 +69,5 @@ class Attempts:
             self._moved += 1
         except Awaited:
             self._source.let_go()
-            if self._pace.wait(self._cancelled, _LOOK_S):
+            if self._wait(self._cancelled, _LOOK_S):
                 raise SourceStopped(Code.SOURCE_CANCELLED) from None

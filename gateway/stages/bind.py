@@ -4,73 +4,38 @@ Takes what the client sent. Gives the bound statement, whose releases read permi
 session's time zone only `current_date` and its like depend: a statement that depends on more of it is refused.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from gateway.binding.bound import Bound, Cut
+from gateway.binding.bound import Cut
 from gateway.bounding.time_zone import depends_on_zone
 from gateway.datasets.dataset import ServedDataset
-from gateway.datasets.view import BoundQuestion, Question, bind_question
+from gateway.datasets.view import Borrow, BoundQuery, Question
 from gateway.errors import Code, UnsupportedSql
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 from gateway.stages.record import QueryRecord
-from gateway.twin import Twin
-from gateway.twin.session import TwinSession
 
 _AS_UTC: Final = frozenset(
     {"utc", "etc/utc", "uct", "etc/uct", "zulu", "etc/zulu", "universal", "etc/universal"}
     | {"gmt", "etc/gmt", "gmt0", "etc/gmt0", "greenwich", "etc/greenwich"}
 )
-FindDataset: TypeAlias = Callable[[Question, str | None], ServedDataset]
-Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
 
-@dataclass(frozen=True)
-class BoundQuery:
-    """A query that is bound and permitted. `session` borrows a session on the twin that shows what its subject may see."""
-
-    request: Request
-    question: Question
-    dataset: ServedDataset
-    understood: BoundQuestion
-    session: Session
-
-    @property
-    def bound(self) -> Bound:
-        return self.understood.bound
+def ask_question(request: Request, subject: Subject, front_end: str, now: datetime) -> Question:
+    """What the subject asks now."""
+    return Question(request, subject, front_end, moment_in(request.zone, now))
 
 
 def bind_query(
-    request: Request,
-    subject: Subject,
-    *,
-    find: FindDataset,
-    twin: Twin,
-    now: datetime,
-    record: QueryRecord,
+    question: Question, dataset: ServedDataset, borrow: Borrow, record: QueryRecord
 ) -> BoundQuery:
-    """Find the dataset, bind the statement against what the subject may see, and decide by the rules of the policy."""
-    question = Question(
-        request.sql,
-        subject,
-        record.asked.front_end,
-        moment_in(request.zone, now),
-        request.purpose,
-        request.parameters,
-        request.types,
-    )
-    dataset = find(question, request.dataset)
+    """Bind the statement against what the subject may see, and decide by the rules of the policy."""
     record.set_dataset(dataset.policy)
-    understood = bind_question(question, dataset.views, twin.borrowed)
-    record.set_decision(understood.decision)
-    session = partial(twin.borrowed, subject.name, understood.view.shown)
-    return BoundQuery(request, question, dataset, understood, session)
+    query = dataset.views.bind(question, borrow)
+    record.set_decision(query.decision)
+    return query
 
 
 def moment_in(zone: str, now: datetime) -> datetime:

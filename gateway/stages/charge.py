@@ -11,7 +11,7 @@ waits no longer than a statement may take.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -20,18 +20,18 @@ from gateway.budget.account import Currency
 from gateway.budget.charge import ChargeRequest, Idempotency, Receipt
 from gateway.budget.ledger import charge, earlier_charge
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped, SyntaxRefused
-from gateway.pricing.price import charge_request
+from gateway.pricing.price import AnalyzedQuery, charge_request
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import copies_of, draws_of_others
 from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import append
+from gateway.release_cache.query_plan import QueryPlan
 from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.query_plan import QueryPlan, Quote
+from gateway.stages.purchase import Bill, Quote
 from gateway.stages.quote import Moved
 from gateway.stages.record import QueryRecord
-from gateway.stages.reply_grid import Pace
+from gateway.stages.reply_grid import Wait
 from gateway.stages.suspension import require_active
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -49,28 +49,12 @@ class AlreadyCharged(Exception):
         self.receipt = receipt
 
 
-@dataclass(frozen=True)
-class Bill:
-    """A quote that is charged: it may run now. `contents` are the cached integers that it takes.
-
-    `price` is the offered price; `charged`, `rho` and `delta` are what the analyst's own account paid.
-    """
-
-    quote: Quote
-    contents: Mapping[str, Content] = field(default_factory=dict)
-    price: Epsilon = field(default_factory=Epsilon.zero)
-    charged: Epsilon = field(default_factory=Epsilon.zero)
-    rho: Fraction | None = None
-    delta: Delta = field(default_factory=Delta.zero)
-    notices: tuple[str, ...] = ()
-
-
 def require_new_key(query: AnalyzedQuery, journal: Journal) -> None:
     """A query whose idempotency key was charged before is answered by what it was answered then."""
-    once = query.statement.request.idempotency
+    once = query.question.request.idempotency
     if once is None:
         return
-    key, subject = Idempotency(*once), query.subject.name
+    key, subject = Idempotency(*once), query.subject
     earlier = journal.read(lambda draft: earlier_charge(draft, subject, key))
     if earlier is not None:
         raise AlreadyCharged(earlier)
@@ -98,7 +82,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
         return append(
             draft,
             dataset,
-            plan.seen.ordinal,
+            plan.context.basis.seen.ordinal,
             quote.events,
             now,
             subject=asked.subject,
@@ -117,10 +101,8 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     receipt = None
     if quote.charges:
         request = charge_request(
-            asked,
-            query.dataset,
-            query.statement,
-            plan.parts.shares,
+            query,
+            plan.shares,
             owed=plan.debts.owed,
             touched=quote.touched,
             held=draws_of_others(quote.releases, cache),
@@ -132,7 +114,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     elif quote.events:
         journal.commit(note_cached)
         record.set_cached()
-    record.is_cached = not plan.parts.bought
+    record.is_cached = not plan.bought
     return _bill(query, quote, contents, plan, receipt)
 
 
@@ -186,17 +168,15 @@ def _bill(
     receipt: Receipt | None,
 ) -> Bill:
     if receipt is None:
-        return Bill(
-            quote, contents, plan.context.price, notices=reuse_notices(quote, Epsilon.zero())
-        )
-    own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
+        return Bill(quote, contents, plan.context.price, notices=reuse_notices(quote))
+    own = [one for one in receipt.withdrawals if one.account == plan.context.path[0]]
     amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
     return Bill(
         quote,
         contents,
         plan.context.price,
         receipt.price_taken,
-        amount if query.dataset.currency is Currency.ZCDP else None,
+        amount if query.currency is Currency.ZCDP else None,
         Delta(delta),
         reuse_notices(quote, receipt.price_taken),
     )
@@ -213,7 +193,7 @@ def _load_contents(cache: ReleaseCache, entries: Iterable[CacheEntry]) -> Mappin
     return found
 
 
-def reuse_notices(quote: Quote, charged: Epsilon) -> tuple[str, ...]:
+def reuse_notices(quote: Quote, charged: Epsilon | None = None) -> tuple[str, ...]:
     """The notices of an answer that came from the cache, wholly or in part, by its oldest entry."""
     if quote.since is None:
         return ()
@@ -231,7 +211,7 @@ def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waite
     *,
     limit_s: float,
     now: Callable[[], datetime],
-    pace: Pace,
+    wait: Wait,
     cancelled: threading.Event,
 ) -> Answer:
     """The answer to the charge of this receipt, for nothing; refused if it is not kept any more."""
@@ -247,5 +227,5 @@ def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waite
                 "the answer for this key is no longer stored",
                 "send the query with a new key; it is charged again",
             )
-        if pace.wait(cancelled, _LOOK_S):
+        if wait(cancelled, _LOOK_S):
             raise SourceStopped(Code.SOURCE_CANCELLED)

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gateway.binding.bound import PassThrough, Sql
-from gateway.binding.text.classify import Statement, StatementKind
+from gateway.binding.text.classify import StatementKind
 from gateway.columnar.intervals import IntervalRows
+from gateway.datasets.view import BoundQuery
 from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
 from gateway.pricing.accuracy import add_margins
-from gateway.pricing.price import estimate_price
+from gateway.pricing.price import AnalyzedQuery, estimate_price
 from gateway.requests.request import Answer, Estimate
 from gateway.results.columns import answer_columns, answer_intervals, in_ranges
 from gateway.results.constants import (
@@ -30,12 +31,10 @@ from gateway.results.constants import (
     run_with_guards,
     with_literals,
 )
-from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.bind import BoundQuery
+from gateway.results.simulation import Simulation, add_simulated_intervals
 from gateway.stages.charge import reuse_notices
-from gateway.stages.execute import Released, ResultCache
-from gateway.stages.query_plan import Quote
+from gateway.stages.purchase import Quote, Released
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.twin.errors import TwinRefused
 from gateway.units import Delta, Epsilon
 
@@ -47,10 +46,10 @@ def finish_query(
     entropy: Entropy,
     cancelled: threading.Event,
     limit_s: float,
-    results: ResultCache,
+    repeats: RepeatCache,
 ) -> Answer:
     """Run the finishing over what was released, and again over simulated noise where intervals need that."""
-    known = results.answer(done)
+    known = repeats.find_answer(done)
     if known is not None:
         return replace(known, query_id=query_id)
     query, bill = done.query, done.bill
@@ -63,8 +62,10 @@ def finish_query(
             cut,
             rows,
             answer_intervals(cut, rows, done.noisy),
-            SimulationBudget(done.constants, done.noisy, done.small),
-            SimulationSettings(
+            Simulation(
+                done.constants,
+                done.noisy,
+                done.small,
                 lambda constants: tuple(run_finishing(sql, constants, twin, most)),
                 entropy,
                 cancelled,
@@ -90,15 +91,16 @@ def finish_query(
         ),
         reused=bill.quote.reused,
     )
-    results.keep_answer(done, answer)
+    repeats.keep_answer(done, answer)
     return answer
 
 
-def require_query(statement: Statement) -> None:
+def require_query(query: BoundQuery) -> None:
     """Refuse a cursor, a COPY or an EXPLAIN that comes without a connection of its own."""
-    if statement.kind is StatementKind.QUERY:
+    kind = query.bound.statement.kind
+    if kind is StatementKind.QUERY:
         return
-    price = statement.kind is StatementKind.EXPLAIN
+    price = kind is StatementKind.EXPLAIN
     raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
         "this statement needs a connection to the PostgreSQL interface",
@@ -106,13 +108,13 @@ def require_query(statement: Statement) -> None:
     )
 
 
-def pass_through(query: BoundQuery, passing: PassThrough, query_id: str) -> Answer:
+def pass_through(query: BoundQuery, passing: PassThrough) -> Answer:
     """A statement that touches no table of the source runs on the twin as it is."""
     with query.session() as twin:
-        rows = twin.run(passing.statement.text, query.question.values)
+        rows = twin.run(passing.statement.text, query.question.request.parameters)
     columns = answer_columns(passing, {})
     return Answer(
-        query_id=query_id,
+        query_id=query.question.query_id,
         columns=columns,
         rows=rows,
         intervals=IntervalRows((None,) * len(columns), len(rows)),
@@ -173,11 +175,9 @@ def _is_undefined(done: Released) -> bool:
 
 def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
     """The quote as a client sees it."""
-    dataset, statement, plan = query.dataset, query.statement, quote.plan
-    releases = tuple(one.priced for one in quote.releases)
+    plan, releases = quote.plan, tuple(one.priced for one in quote.releases)
     if plan is None:
-        return estimate_price(dataset, statement, releases)
-    found = estimate_price(dataset, statement, releases, plan.charged)
-    found = add_margins(found, statement, releases)
+        return estimate_price(query, releases)
+    found = add_margins(estimate_price(query, releases, plan.charged), query, releases)
     notices = reuse_notices(quote, plan.charged)
     return replace(found, reused=quote.reused, notices=(*notices, *found.notices))

@@ -17,11 +17,10 @@ INVARIANT: a query that waits, for others or for its turn, holds no connection. 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from types import TracebackType
 from typing import Self
 
-from gateway.binding.bound import Cut, Fetch
+from gateway.binding.bound import Fetch
 from gateway.catalog.tables import is_system_table
 from gateway.datasets.dataset import ServedDataset, stage_placeholders
 from gateway.engines.catalog.proofs import TableProof
@@ -32,10 +31,10 @@ from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import ReleaseNoise
 from gateway.plan.node import BrokenPlan, walk_nodes
 from gateway.plan.relations import Scan, StagedRows
+from gateway.pricing.price import AnalyzedQuery
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.query_plan import Quote
+from gateway.stages.purchase import Quote
 from gateway.stages.quote import Moved, rehearse_query
 
 
@@ -44,9 +43,7 @@ class SourceAccess:
     """One for each query, used by one thread, and left as a context."""
 
     serving: ServedDataset
-    subject: str
-    cut: Cut
-    now: datetime
+    query: AnalyzedQuery
     limit_s: float
     cancelled: threading.Event
     _preparation: Preparation | None = field(default=None)
@@ -74,14 +71,14 @@ class SourceAccess:
         """The proofs that the query rests on; before the preparation, those of the last catalog."""
         if self._preparation is None:
             return self.serving.proofs.now()
-        return self.serving.proofs.of(self._preparation.catalog.described).proven
+        return self.serving.proofs.proven_by(self._preparation.catalog.described)
 
     def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
         """Reach the source for these measurements, or refuse; do nothing if nothing of it is needed."""
         wanted = tuple(one.analysis for one in bought if asks(one))
         fetched = [
             one.table
-            for one in self.cut.steps
+            for one in self.query.cut.steps
             if isinstance(one, Fetch) and not is_system_table(one.table)
         ]
         if self._parsed == wanted or not (wanted or fetched):
@@ -91,24 +88,26 @@ class SourceAccess:
             # of the whole statement: what is bought of it may change until it is charged
             scanned = {
                 one.table.name
-                for release in self.cut.releases
+                for release in self.query.cut.releases
                 for one in walk_nodes(release.plan)
                 if isinstance(one, Scan)
             }
             tables = sorted(scanned | {one.name for one in fetched})
             self._preparation = source.database.prepare(
-                tables, subject=self.subject, limit_s=self.limit_s, cancelled=self.cancelled
+                tables, subject=self.query.subject, limit_s=self.limit_s, cancelled=self.cancelled
             )
             self.serving.require_fit(tables, self._preparation.catalog)
         proven = self.proven
-        releases = [self.serving.bounded.find(one, self.now, proven) for one in wanted]
-        source.parse(self._preparation, releases, stage_placeholders(self.cut), fetched)
+        releases = [
+            self.serving.bounded.find(one, self.query.question.asked_at, proven) for one in wanted
+        ]
+        source.parse(self._preparation, releases, stage_placeholders(self.query.cut), fetched)
         self._parsed = wanted
 
     def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
         """The exact answer."""
         there = self._held
-        release = self.serving.bounded.find(analysis, self.now, self.proven)
+        release = self.serving.bounded.find(analysis, self.query.question.asked_at, self.proven)
         parts = shard_count(release, there.catalog.rows, self.serving.source.parts)
         return self.serving.source.run(
             release,
@@ -131,7 +130,7 @@ class SourceAccess:
             return {one: ExactHistogram({}) for one in analysis.histograms}
         there = self._held
         # histograms add up whatever is measured beside them
-        whole = self.serving.bounded.find(analysis, self.now, self.proven)
+        whole = self.serving.bounded.find(analysis, self.query.question.asked_at, self.proven)
         release = replace(whole, measurements=())
         parts = shard_count(release, there.catalog.rows, self.serving.source.parts)
         exact = self.serving.source.count(
@@ -172,12 +171,12 @@ def prepare_query(quote: Quote, source: SourceAccess) -> None:
     if quote.plan is None:
         return
     source.prepare(quote.purchases)
-    if source.proven != quote.proven:
+    if source.proven != quote.plan.context.basis.proven:
         raise Moved
 
 
-def check_query(query: AnalyzedQuery, quote: Quote) -> None:
+def check_query(query: AnalyzedQuery, quote: Quote, dataset: ServedDataset) -> None:
     """The same for an estimate, which asks nothing of the source: by what its catalog proved last."""
     measured = [one.analysis for one in quote.purchases if asks(one)]
-    query.dataset.render(measured, query.cut, query.asked_at)
+    dataset.render(measured, query.cut, query.question.asked_at)
     rehearse_query(query)

@@ -22,8 +22,8 @@ from gateway.engines.catalog.proofs import TableProof
 from gateway.overlap.auditor import audit
 from gateway.overlap.inputs import NewQuery
 from gateway.plan.relations import StagedRows
-from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import (
+    AnalyzedQuery,
     accounts_on_path,
     noise_for_price,
     price_of,
@@ -38,13 +38,12 @@ from gateway.release_cache.cost_sharing import (
     mark_copies,
     reveals_new_values,
 )
-from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.noise_plan import plan_noise
-from gateway.release_cache.reuse_planner import ReuseContext, plan_reuse
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.query_plan import QueryPlan, Quote
-from gateway.stages.quote_cache import Basis, QuoteCache
+from gateway.release_cache.query_plan import Basis, QueryPlan, ReuseContext
+from gateway.release_cache.reuse_planner import plan_reuse
+from gateway.stages.purchase import Quote
 from gateway.stages.rehearse import rehearse
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.suspension import require_active
 from gateway.state.journal import Journal
 from gateway.units import Epsilon
@@ -58,58 +57,50 @@ class Moved(Exception):
     """Another query was answered meanwhile, or the source proves something else now: the quote is made again."""
 
 
-def price_query(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
-    """The query at the price that its accuracy takes, if the analyst asked for an accuracy."""
-    statement = price_for_accuracy(journal, query.dataset, query.subject.name, query.statement)
-    return replace(query, statement=statement)
-
-
 def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     query: AnalyzedQuery,
     *,
-    query_id: str,
     cache: ReleaseCache,
     journal: Journal,
     proven: Mapping[str, TableProof],
     now: datetime,
     limit_s: float,
-    quotes: QuoteCache,
+    repeats: RepeatCache,
 ) -> Quote:
     """The quote, or the refusal; `Awaited` if another query is measuring a part of this one."""
-    if not query.statement.measures:
+    if not query.measures:
         return quote_nothing(query)
-    basis = _basis_of(query, cache, journal, proven)
-    known = quotes.find(query, basis, now)
+    basis = Basis(cache.refresh(), accounts_on_path(journal, query), proven)
+    known = repeats.find_quote(query, basis, now)
     if known is not None:
         return known
-    plan = plan_query(query, query_id, cache, journal, basis, now, limit_s)
-    if plan.parts.awaited:
+    plan = plan_query(query, cache, journal, basis, now, limit_s)
+    if plan.awaited:
         raise Awaited
-    quote = audit_plan(query, plan, cache, journal, proven)
-    quotes.keep(query, quote, basis, cache, now)
+    quote = audit_plan(plan, journal)
+    repeats.keep_quote(query, quote, cache)
     return quote
 
 
 def forecast_query(
     query: AnalyzedQuery,
     *,
-    query_id: str,
     cache: ReleaseCache,
     journal: Journal,
+    proven: Mapping[str, TableProof],
     now: datetime,
     limit_s: float,
 ) -> Quote:
     """The quote for an estimate: what is being measured now counts as missing."""
-    if not query.statement.measures:
+    if not query.measures:
         return quote_nothing(query)
-    basis = _basis_of(query, cache, journal, query.dataset.proofs.now())
-    plan = plan_query(query, query_id, cache, journal, basis, now, limit_s)
-    return audit_plan(query, plan, cache, journal, basis.proven)
+    basis = Basis(cache.refresh(), accounts_on_path(journal, query), proven)
+    plan = plan_query(query, cache, journal, basis, now, limit_s)
+    return audit_plan(plan, journal)
 
 
-def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends on
+def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
     query: AnalyzedQuery,
-    query_id: str,
     cache: ReleaseCache,
     journal: Journal,
     basis: Basis,
@@ -117,93 +108,66 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
     limit_s: float,
 ) -> QueryPlan:
     """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
-    policy, subject, statement = query.policy, query.subject.name, query.statement
-    accounts = basis.accounts
-    price = price_of(query.dataset, statement.request)
-    _require_budget(query, journal, accounts, price)
-    offer = cost_on_path(price, query.dataset.currency, [one.limits for one in accounts])
-    context = ReuseContext(
-        cache=cache,
-        dataset=policy.dataset,
-        subject=subject,
-        currency=query.dataset.currency,
-        price=price,
-        cost=offer,
-        default=policy.privacy.default_price if statement.request.epsilon is None else None,
-        fresh=statement.request.fresh or not policy.max_age,
-        now=now,
-        epoch=basis.seen.epoch,
-        since=now - policy.max_age,
-        awaited_since=now - timedelta(seconds=2 * limit_s),
-        query_id=query_id,
-        constants=Constants(query.cut, query_id),
-        members=policy.given_to(subject),
-    )
-    own, *above = path = tuple(one.name for one in accounts)
-    owing = frozenset([own, *above[:-1]])
-    parts = plan_reuse(statement, context)
-    debts = debts_of(parts, cache, subject, owing)
-    if offer * parts.bought + debts.of(own) > offer:
+    accounts, price = basis.accounts, price_of(query)
+    _require_budget(journal, accounts, price)
+    offer = cost_on_path(price, query.currency, [one.limits for one in accounts])
+    awaited_since = now - timedelta(seconds=2 * limit_s)
+    context = ReuseContext(query, cache, basis, price, offer, now, awaited_since)
+    plan = _with_debts(plan_reuse(context))
+    if plan.cost + plan.debts.of(context.path[0]) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
-        context = replace(context, own=True, constants=Constants(query.cut, query_id))
-        own_parts = plan_reuse(statement, context)
-        oldest = min(filter(None, (parts.oldest, own_parts.oldest)), default=None)
-        parts = replace(own_parts, oldest=oldest)
-        debts = debts_of(parts, cache, subject, owing)
-    return QueryPlan(basis.seen, parts, context, debts, path)
+        own = plan_reuse(replace(context, own=True))
+        oldest = min(filter(None, (plan.oldest, own.oldest)), default=None)
+        plan = _with_debts(replace(own, oldest=oldest))
+    return plan
 
 
-def audit_plan(
-    query: AnalyzedQuery,
-    plan: QueryPlan,
-    cache: ReleaseCache,
-    journal: Journal,
-    proven: Mapping[str, TableProof],
-) -> Quote:
+def _with_debts(plan: QueryPlan) -> QueryPlan:
+    return replace(plan, debts=debts_of(plan))
+
+
+def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
     """Choose the noise and audit what is new, or refuse."""
-    policy, subject, parts = query.policy, query.subject.name, plan.parts
-    if parts.bought or plan.debts.owed:
+    context, query, cache = plan.context, plan.context.query, plan.context.cache
+    policy, subject = query.policy, query.subject
+    if plan.bought or plan.debts.owed:
         # before the audit and the ledger refuse: what PostgreSQL cannot compute is an error of the statement
         rehearse_query(query)
-    if parts.bought or plan.debts.owed or plan.debts.told:
+    if plan.bought or plan.debts.owed or plan.debts.told:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
-    require_worth(query.dataset, plan.context.price, parts.topped_up)
-    scopes = tuple(one.ground for one in parts.parts if one.shares.cost)
-    cells = confining_cells(scopes, policy.dataset, proven) if scopes else None
-    releases = plan_noise(query.dataset, query.statement, parts, plan.context, cells)
-    if plan.context.members is not None and not plan.context.fresh:
-        releases = mark_copies(releases, cache, plan.context.members, plan.context.since)
+    require_worth(policy, context.price, plan.topped_up)
+    scopes = tuple(one.ground for one in plan.parts if one.shares.cost)
+    cells = confining_cells(scopes, policy.dataset, context.basis.proven) if scopes else None
+    releases = plan_noise(plan, cells)
+    if context.members is not None and not context.is_fresh:
+        releases = mark_copies(releases, cache, context.members, context.since)
     members = policy.auditing.trusted_with(subject)
     measurements = (one for each in releases for one in each.measurements)
     with cache.still:
         news = [
             NewQuery(scope, spread_of_part(measurement.whole))
-            for part, measurement in zip(parts.parts, measurements, strict=True)
+            for part, measurement in zip(plan.parts, measurements, strict=True)
             if reveals_new_values(part, cache, members)
             for scope in part.compared
         ]
         if news:
             audit(news, cache.history(members), policy.auditing)
-    return Quote(releases, plan, cells, proven)
+    return Quote(releases, plan, cells)
 
 
 def rehearse_query(query: AnalyzedQuery) -> None:
     """Run the stages and the finishing over invented rows, and refuse what PostgreSQL cannot compute."""
-    rehearse(query.cut, query.statement.releases, query.session, query.most_rows)
+    rehearse(query.cut, query.releases, query.session, query.most_rows)
 
 
 def quote_nothing(query: AnalyzedQuery) -> Quote:
     """For a query that measures nothing: the policy lists its groups, and no number is released."""
-    return Quote(unmeasured(noise_for_price(query.dataset, query.statement, None)))
+    return Quote(unmeasured(noise_for_price(query, None)))
 
 
 def audit_release(
-    query: AnalyzedQuery,
-    quote: Quote,
-    place: int,
-    constants: Mapping[str, StagedRows],
-    cache: ReleaseCache,
+    query: AnalyzedQuery, quote: Quote, place: int, constants: Mapping[str, StagedRows]
 ) -> None:
     """Audit one release again when the constants that its conditions compare with are known.
 
@@ -212,34 +176,24 @@ def audit_release(
     if quote.plan is None:
         return
     names = {step.name: step.name for step in query.cut.steps}
-    first = sum(len(one.parts) for one in query.statement.releases[:place])
+    first = sum(len(one.parts) for one in query.releases[:place])
     measurements = quote.releases[place].measurements
-    parts = quote.plan.parts.parts[first : first + len(measurements)]
+    parts = quote.plan.parts[first : first + len(measurements)]
     news = [
         NewQuery(scope, spread_of_part(measurement.whole))
         for part, measurement in zip(parts, measurements, strict=True)
         if part.shares.cost
         for scope in part.with_constants(names, constants)
     ]
-    members = query.policy.auditing.trusted_with(query.subject.name)
+    members, cache = query.policy.auditing.trusted_with(query.subject), quote.plan.context.cache
     with cache.still:
         if news:
             audit(news, cache.history(members), query.policy.auditing)
 
 
-def _basis_of(
-    query: AnalyzedQuery, cache: ReleaseCache, journal: Journal, proven: Mapping[str, TableProof]
-) -> Basis:
-    seen = cache.refresh()
-    return Basis(seen, accounts_on_path(journal, query.dataset, query.subject.name), proven)
-
-
-def _require_budget(
-    query: AnalyzedQuery, journal: Journal, path: Iterable[Account], price: Epsilon
-) -> None:
+def _require_budget(journal: Journal, path: Iterable[Account], price: Epsilon) -> None:
     """An account that may never give anything has no price to offer."""
-    currency = query.dataset.currency
     for account in path:
-        if not account.limits.cost(currency):
+        if not account.cap:
             balance = journal.read(partial(balance_of, account=account.name))
-            raise budget_exhausted(account, currency, balance, price.value)
+            raise budget_exhausted(account, balance, price.value)

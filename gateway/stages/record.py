@@ -20,20 +20,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC
 from enum import Enum
-from typing import Final
+from typing import Final, Self
 
 from gateway.budget.account import ratio_text
-from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal, measurement_json
+from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal
+from gateway.datasets.view import Question
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
 from gateway.events import Crashed, Emit, QuestionEnded, SubjectSuspended
 from gateway.policy.decide import Decision
 from gateway.policy.policy import Policy
-from gateway.policy.subjects import Subject
 from gateway.release_cache.entry import Content
 from gateway.release_cache.event_log import append_always, keep_content
 from gateway.release_cache.events import ContentLost, ContentStored, Event
 from gateway.release_cache.serialization import content_text
-from gateway.requests.request import Request
 from gateway.stages.suspension import SourceStop, count, is_counted
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -78,9 +77,22 @@ class QueryRecord:
         self._began = time.monotonic_ns()
         self._most_stops = 1
 
-    @property
-    def query_id(self) -> str:
-        return self.asked.query_id
+    @classmethod
+    def of(
+        cls, question: Question, *, journal: Journal, trail: Trail, emit: Emit, now: Clock
+    ) -> Self:
+        """The record of a question."""
+        request = question.request
+        asked = AskedQuestion(
+            query_id=question.query_id,
+            subject=question.subject.name,
+            dataset=request.dataset or "",
+            sql=request.sql[:_LONGEST_SQL],
+            front_end=question.front_end,
+            address=request.address,
+            purpose=request.purpose,
+        )
+        return cls(asked, journal=journal, trail=trail, emit=emit, now=now)
 
     def set_dataset(self, policy: Policy) -> None:
         self.asked = replace(self.asked, dataset=policy.name)
@@ -89,7 +101,7 @@ class QueryRecord:
     def set_decision(self, decision: Decision) -> None:
         self.asked = replace(
             self.asked,
-            purpose=decision.terms.purpose,
+            purpose=decision.purpose,
             attributes={**self.asked.attributes, "because": list(decision.because)},
         )
 
@@ -117,7 +129,7 @@ class QueryRecord:
                 replace(self.asked, copied=tuple(copied)),
                 price=request.price.ratio,
                 price_taken=receipt.price_taken.ratio,
-                measurements=tuple(measurement_json(one) for one in request.measurements),
+                measurements=tuple(one.json() for one in request.measurements),
                 taken=withdrawal_lines(receipt.withdrawals),
             ),
         )
@@ -171,9 +183,7 @@ class QueryRecord:
             code=None if refusal is None else refusal.code,
             because=() if refusal is None else (refusal.title, refusal.detail),
             price=None if unpaid is None else unpaid.price.ratio,
-            measurements=()
-            if unpaid is None
-            else tuple(map(measurement_json, unpaid.measurements)),
+            measurements=() if unpaid is None else tuple(one.json() for one in unpaid.measurements),
             duration_us=(time.monotonic_ns() - self._began) // 1_000,
             counted=counted,
         )
@@ -213,28 +223,15 @@ def record_outcome(record: QueryRecord) -> Iterator[None]:
         yield
     except Refusal as refusal:
         record.end(refusal)
-        refusal.query_id = record.query_id
+        refusal.query_id = record.asked.query_id
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence of every query
         internal, crash = _hide(error)
         record.emit(crash)
         record.end(internal)
-        internal.query_id = record.query_id
+        internal.query_id = record.asked.query_id
         raise internal from None
     record.end(None)
-
-
-def identify_query(subject: Subject, request: Request, front_end: str) -> AskedQuestion:
-    """The query as the trail names it, with a number of its own."""
-    return AskedQuestion(
-        query_id=secrets.token_hex(12),
-        subject=subject.name,
-        dataset=request.dataset or "",
-        sql=request.sql[:_LONGEST_SQL],
-        front_end=front_end,
-        address=request.address,
-        purpose=request.purpose,
-    )
 
 
 def _hide(error: Exception) -> tuple[InternalError, Crashed]:

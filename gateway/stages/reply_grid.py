@@ -14,26 +14,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic_ns
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.errors import Code, SourceStopped
 
 _NS_IN_MS: Final = 1_000_000
 _NS_IN_S: Final = 1_000_000_000
+Wait: TypeAlias = Callable[[threading.Event, float], bool]
 
 
 def wait_for(event: threading.Event, seconds: float) -> bool:
     """True if the event was set in that time."""
     return event.wait(seconds)
-
-
-@dataclass(frozen=True)
-class Pace:
-    """A monotonic clock and a way to wait; tests bring their own. `stopping`: no wait continues."""
-
-    clock: Callable[[], int] = monotonic_ns
-    wait: Callable[[threading.Event, float], bool] = wait_for
-    stopping: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass
@@ -43,28 +35,35 @@ class Grid:
     step_ms: int | None
 
 
-@contextmanager
-def on_grid(pace: Pace, step_ms: int | None, cancelled: threading.Event) -> Iterator[Grid]:
-    """The block ends on the grid; the step of the grid may change meanwhile."""
-    began = pace.clock()
-    grid = Grid(step_ms)
-    try:
-        yield grid
-    except Exception:
-        _wait(pace, began, grid)
-        raise
-    if _wait(pace, began, grid) and cancelled.is_set():
-        raise SourceStopped(Code.SOURCE_CANCELLED)
+@dataclass(frozen=True)
+class Pace:
+    """A monotonic clock and a way to wait; tests bring their own. `stopping`: no wait continues."""
 
+    clock: Callable[[], int] = monotonic_ns
+    wait: Wait = wait_for
+    stopping: threading.Event = field(default_factory=threading.Event)
 
-def _wait(pace: Pace, began: int, grid: Grid) -> bool:
-    """Wait until the next point of the grid; False if there is no grid."""
-    if grid.step_ms is None:
-        return False
-    step = grid.step_ms * _NS_IN_MS
-    points = max(1, -(-(pace.clock() - began) // step))
-    due = began + points * step
-    while (left := due - pace.clock()) > 0:
-        if pace.wait(pace.stopping, left / _NS_IN_S):
-            break
-    return True
+    @contextmanager
+    def on_grid(self, step_ms: int | None, cancelled: threading.Event) -> Iterator[Grid]:
+        """The block ends on the grid; the step of the grid may change meanwhile."""
+        began = self.clock()
+        grid = Grid(step_ms)
+        try:
+            yield grid
+        except Exception:
+            self._wait(began, grid)
+            raise
+        if self._wait(began, grid) and cancelled.is_set():
+            raise SourceStopped(Code.SOURCE_CANCELLED)
+
+    def _wait(self, began: int, grid: Grid) -> bool:
+        """Wait until the next point of the grid; False if there is no grid."""
+        if grid.step_ms is None:
+            return False
+        step = grid.step_ms * _NS_IN_MS
+        points = max(1, -(-(self.clock() - began) // step))
+        due = began + points * step
+        while (left := due - self.clock()) > 0:
+            if self.wait(self.stopping, left / _NS_IN_S):
+                break
+        return True

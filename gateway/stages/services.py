@@ -5,16 +5,15 @@ Only `gateway.pipeline` reads it. A stage gets the parts that it needs as argume
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
 
 from gateway.datasets.dataset import ServedDataset
+from gateway.datasets.view import Question
 from gateway.events import Emit
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.idempotency import StoredAnswers
-from gateway.stages.bind import FindDataset
-from gateway.stages.execute import ResultCache, SystemRows
-from gateway.stages.quote_cache import QuoteCache
+from gateway.stages.execute import SystemRows
+from gateway.stages.repeat_cache import Repeats
 from gateway.stages.reply_grid import Pace
 from gateway.state.journal import Journal
 from gateway.trail.record import Clock, Trail, utc_now
@@ -24,30 +23,6 @@ from gateway.twin import Twin
 def no_grid() -> int | None:
     """Replies leave when they are ready."""
     return None
-
-
-@dataclass(frozen=True)
-class RepeatCache:
-    """What is kept of the repeats of one dataset under one policy."""
-
-    dataset: ServedDataset
-    quotes: QuoteCache = field(default_factory=QuoteCache)
-    results: ResultCache = field(default_factory=ResultCache)
-
-
-class Repeats:
-    """What is kept of the repeats of each dataset, until a reload of the policies makes another in its place."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: dict[str, RepeatCache] = {}
-
-    def of(self, dataset: ServedDataset) -> RepeatCache:
-        with self._lock:
-            kept = self._kept.get(dataset.policy.name)
-            if kept is None or kept.dataset is not dataset:
-                kept = self._kept[dataset.policy.name] = RepeatCache(dataset)
-            return kept
 
 
 @dataclass(frozen=True)
@@ -61,7 +36,7 @@ class Services:
     journal: Journal
     trail: Trail
     twin: Twin
-    find_dataset: FindDataset
+    find_dataset: Callable[[Question], ServedDataset]
     system_rows: SystemRows
     caches: ReleaseCaches
     emit: Emit

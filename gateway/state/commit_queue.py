@@ -12,11 +12,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import BackendUnavailable, Code
-from gateway.state.draft import Draft, Memory
+from gateway.state.draft import Draft
 
 Outcome = TypeVar("Outcome")
 Step = Callable[[Draft], Outcome]
@@ -34,24 +33,24 @@ class Ticket(Generic[Outcome]):
         self.wake = threading.Event()
         self.leads = False
 
-    def run(self, memory: Memory, connection: Connection) -> Draft | None:
-        """The step's draft, or None if the step itself refused."""
-        draft = Draft(memory, connection)
+    def run(self, draft: Draft) -> bool:
+        """Run the step on this draft; False if the step itself refused."""
+        before = draft.position
         try:
             self._outcome, self._error = self._step(draft), None
         except DBAPIError:
             raise
         except Exception as error:  # noqa: BLE001  # the exception belongs to the caller, who gets it back
             self.fail(error)
-            return None
-        if draft.rows and draft.position == memory.position:
+            return False
+        if draft.rows and draft.position == before:
             self.fail(AssertionError("a step wrote to the state without a trail record"))
-            return None
+            return False
         if draft.unsealed():
             self.fail(AssertionError("a step wrote events behind its trail record"))
-            return None
+            return False
         draft.accept()
-        return draft
+        return True
 
     def fail(self, error: BaseException) -> None:
         self._outcome, self._error = None, error

@@ -39,6 +39,10 @@ class Memory:
     position: Position
     values: dict[Hashable, object] = field(default_factory=dict)
 
+    def draft(self, connection: Connection) -> "Draft":
+        """An empty draft of a step on top of this knowledge."""
+        return Draft(self, connection)
+
 
 class Draft:
     """The rows, facts and knowledge of one step."""

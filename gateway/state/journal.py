@@ -167,7 +167,7 @@ class Journal:
             for ticket, told in zip(batch, landed.told, strict=True):
                 ticket.tell(told)  # a later attempt may have read what this one wrote
             return landed
-        drafts = [draft for ticket in batch if (draft := ticket.run(memory, connection))]
+        drafts = [draft for one in batch if one.run(draft := memory.draft(connection))]
         rows = [row for draft in drafts for row in draft.rows]
         facts = {name: fact for draft in drafts for name, fact in draft.facts.items()}
         written = None

@@ -17,7 +17,7 @@ from gateway.json_form import Json
 from gateway.state.draft import Draft
 from gateway.state.tables import trail_records
 from gateway.trail.chain import ChainKey, canonical_json
-from gateway.trail.seal import Seal, seal_rows
+from gateway.trail.seal import Seal
 
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
@@ -96,18 +96,6 @@ class QuestionRecord:
     duration_us: int | None = None
     counted: bool = False
 
-    @property
-    def subject(self) -> str | None:
-        return self.asked.subject
-
-    @property
-    def dataset(self) -> str | None:
-        return self.asked.dataset
-
-    @property
-    def query_id(self) -> str | None:
-        return self.asked.query_id
-
     def said(self) -> dict[str, Json]:
         other = self.price_taken is not None and self.price_taken != self.price
         return {
@@ -142,10 +130,6 @@ class ActRecord:
     dataset: str | None = None
     taken: tuple[AccountWithdrawal, ...] = ()
 
-    @property
-    def query_id(self) -> str | None:
-        return None
-
     def said(self) -> dict[str, Json]:
         return {
             "actor": self.actor,
@@ -160,13 +144,13 @@ class ActRecord:
 Record = QuestionRecord | ActRecord
 
 
-def storable_text(text: str | None) -> str | None:
+def storable_text(text: Json) -> str | None:
     """The text for a column: PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them,
     escaped.
     """
     if text is None:
         return None
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    return str(text).replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
 Clock = Callable[[], datetime]
@@ -186,9 +170,10 @@ class Trail:
 
     def append(self, draft: Draft, record: Record) -> None:
         at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        events = seal_rows(draft, self.seal)
+        events = self.seal.seal_rows(draft)
         wrote = {"events": events} if events else {}
-        body = canonical_json({"v": 1, "at": at, "kind": record.kind, **record.said(), **wrote})
+        said = record.said()
+        body = canonical_json({"v": 1, "at": at, "kind": record.kind, **said, **wrote})
         after = self._key.link(draft.position, body)
         draft.insert(
             trail_records,
@@ -196,9 +181,7 @@ class Trail:
                 "seq": after.seq,
                 "at": at,
                 "kind": record.kind,
-                "subject": storable_text(record.subject),
-                "dataset": storable_text(record.dataset),
-                "query_id": storable_text(record.query_id),
+                **{name: storable_text(said[name]) for name in ("subject", "dataset", "query_id")},
                 "body": body,
                 "mac": after.mac,
             },

@@ -78,6 +78,24 @@ class Seal:
     def answer(self, query_id: str, subject: str, answer: str) -> str:
         return self._mac("answer", query_id, subject, answer)
 
+    def seal_rows(self, draft: Draft) -> dict[str, str]:
+        """Seal the rows of the step so far. Returns its events for each dataset, in the form of the trail's record."""
+        found: dict[str, Stretch] = {}
+        for table, row in draft.unsealed():
+            if table is released_contents:
+                row["mac"] = self.content(str(row["release"]), str(row["content"]))
+                continue
+            moment = moment_text(str(row["at"]))
+            dataset, ordinal = str(row["dataset"]), int(str(row["ordinal"]))
+            # if other processes wrote meanwhile this is not the event before; then the step runs again, and nothing of it stays
+            before = draft.recall(("event mac", dataset), partial(_last_event, self, dataset))
+            row["mac"] = self.event(before.mac, {**row, "moment": moment})
+            last = Position(ordinal, str(row["mac"]))
+            draft.remember(("event mac", dataset), last)
+            first = found[dataset].first if dataset in found else ordinal
+            found[dataset] = Stretch(first, last)
+        return {dataset: stretch.text() for dataset, stretch in found.items()}
+
     def _mac(self, kind: str, *fields: str | int | None) -> str:
         # each field with its length, so that no two rows read alike
         parts = [b"gateway seal v1 ", kind.encode()]
@@ -150,25 +168,6 @@ def stretch_of(text: str) -> Stretch:
     numbers, _, mac = text.partition(" ")
     first, _, last = numbers.partition("-")
     return Stretch(int(first), Position(int(last), mac))
-
-
-def seal_rows(draft: Draft, seal: Seal) -> dict[str, str]:
-    """Seal the rows of the step so far. Returns its events for each dataset, in the form of the trail's record."""
-    found: dict[str, Stretch] = {}
-    for table, row in draft.unsealed():
-        if table is released_contents:
-            row["mac"] = seal.content(str(row["release"]), str(row["content"]))
-            continue
-        moment = moment_text(str(row["at"]))
-        dataset, ordinal = str(row["dataset"]), int(str(row["ordinal"]))
-        # if other processes wrote meanwhile this is not the event before; then the step runs again, and nothing of it stays
-        before = draft.recall(("event mac", dataset), partial(_last_event, seal, dataset))
-        row["mac"] = seal.event(before.mac, {**row, "moment": moment})
-        last = Position(ordinal, str(row["mac"]))
-        draft.remember(("event mac", dataset), last)
-        first = found[dataset].first if dataset in found else ordinal
-        found[dataset] = Stretch(first, last)
-    return {dataset: stretch.text() for dataset, stretch in found.items()}
 
 
 def _last_event(seal: Seal, dataset: str, connection: Connection) -> Position:

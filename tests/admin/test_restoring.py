@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fix_gateway import ALICE, BOB, CHEMIST, CLINIC, LABS, TEAM, House, limits
+from fix_gateway import ALICE, BOB, CHEMIST, CLINIC, CLINIC_LEDGER, LABS, TEAM, House, limits
 from fix_state import AUDIT_SECRET
 
 from gateway.admin import restore as restoring
@@ -587,10 +587,10 @@ def test_gap_is_charged_below_accounts_when_they_come_in_any_order(house: House)
         above = TEAM
         for depth in range(5):
             name = f"team:a{9 - depth}@clinic"
-            restoring_account = Account(name, CLINIC, above, limits("3"))
+            restoring_account = Account(name, CLINIC_LEDGER, above, limits("3"))
             clerk.declare(restoring_account)
             above = name
-        clerk.declare(Account("analyst:zoe@clinic", CLINIC, above, limits("2")))
+        clerk.declare(Account("analyst:zoe@clinic", CLINIC_LEDGER, above, limits("2")))
         clerk.ask("analyst:zoe@clinic", "0.5")
     before, allowed = house.spent(), house.limits()
     house.lose()

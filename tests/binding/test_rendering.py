@@ -14,7 +14,7 @@ from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.print import explain_plan
-from gateway.plan.rewrite import plan_uses
+from gateway.plan.uses import plan_uses
 
 CASES = [case for case in every() if not case.refused and "release" in case.expected]
 _ENOUGH_RELEASES = 200

@@ -11,7 +11,7 @@ from laws import for_each
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.licences import Licences
-from gateway.bounding.rewrites import complete_window_order, drop_unused
+from gateway.bounding.rewrites import complete_window_order
 from gateway.bounding.time_zone import fold_moments
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
@@ -24,7 +24,8 @@ from gateway.plan.node import Node
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Moment, Ref
-from gateway.sensitivity.measurement import person_lattice
+from gateway.plan.unused_columns import drop_unused
+from gateway.ranges.lattice import person_lattice
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

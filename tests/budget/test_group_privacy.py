@@ -29,7 +29,7 @@ def test_several_units_have_so_many_times_epsilon_in_pure() -> None:
 
 def test_several_units_have_the_square_of_it_times_rho_in_zcdp() -> None:
     """Converted at half of delta: one unit has the cap itself, ten more than ten times as much."""
-    cost = LIMITS.cost(Currency.ZCDP).value / 200
+    cost = LIMITS.cap(Currency.ZCDP) / 200
     found = group_guarantees(LIMITS, Currency.ZCDP, cost)
     assert str(found[0].budget) == "10"
     for one in found:

@@ -75,7 +75,7 @@ class Model:
     def charge(self, name: str, price: Fraction, delta: Fraction, now: datetime) -> str | None:
         """Take it; or the code and account of the refusal."""
         path = self._path(name)
-        caps = {each: self.accounts[each].limits.cost(self.currency).value for each in path}
+        caps = {each: self.accounts[each].limits.cap(self.currency) for each in path}
         for each, cap in caps.items():
             if not cap:
                 return f"{Code.BUDGET_EXHAUSTED} {each}"
@@ -194,7 +194,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def set_cap_to_a_share_of_what_is_spent(self, name: str, share: Fraction) -> None:
         account = self.model.accounts[name]
         cap = replace(account.limits, epsilon=limits(account.spent * share).epsilon)
-        if cap.epsilon and not cap.cost(self.model.currency):
+        if cap.epsilon and not cap.cap(self.model.currency):
             return
         self.bank().set_limits(name, cap)
         account.limits = cap

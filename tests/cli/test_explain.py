@@ -11,7 +11,6 @@ import pytest
 
 from gateway.admin.explain import Explanation, HistoryVerdict, explanation_json, explanation_text
 from gateway.cli import main
-from gateway.policy.applicable import ApplicableRules
 from gateway.policy.policy import UnreadableConditions
 from gateway.twin import Twin
 
@@ -256,7 +255,7 @@ def test_explain_tells_which_conditions_cannot_be_compared(
 def test_explained_has_the_verdict_that_it_is_given() -> None:
     """Who has looked into the history hands in what it says; it stands in the place of the advice."""
     compared = HistoryVerdict((("patients, all rows",),), (), UnreadableConditions.REFUSE)
-    found = Explanation("alice", "clinic", ApplicableRules((), ()), None, None, None, compared)
+    found = Explanation("alice", "clinic", (), (), None, None, None, compared)
     assert explanation_text(found).splitlines()[-1].endswith("or ask for an estimate")
     assert explanation_text(found, ["nothing stands against it"]).splitlines()[-2:] == [
         "  patients, all rows",

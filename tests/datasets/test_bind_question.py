@@ -9,12 +9,12 @@ from laws import for_each
 
 from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
-from gateway.datasets.view import BoundQuestion, Views, bind_question
+from gateway.datasets.view import BoundQuery, Views
 from gateway.errors import Code, NotPermitted, Reason, Refusal
 from gateway.plan.node import walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.rewrite import Use, UseKind
+from gateway.plan.uses import Use, UseKind
 from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import decide, filter_rows
 from gateway.policy.policy import Policy
@@ -27,11 +27,11 @@ NORTH = policy_of(
 )
 
 
-def _asked(sql: str, policy: Policy, twin: Twin, subject: Subject = ALICE) -> BoundQuestion:
-    return bind_question(question(sql, subject), Views(policy), twin.borrowed)
+def _asked(sql: str, policy: Policy, twin: Twin, subject: Subject = ALICE) -> BoundQuery:
+    return Views(policy).bind(question(sql, subject), twin.borrowed)
 
 
-def _plan(found: BoundQuestion) -> str:
+def _plan(found: BoundQuery) -> str:
     assert isinstance(found.bound, Cut)
     return explain_plan(found.bound.releases[-1].plan)
 
@@ -60,9 +60,9 @@ def test_row_rule_stands_above_every_scan_wherever_it_is(case: Case) -> None:
     if not isinstance(bound, Cut):
         return
     rules = applicable_rules(NORTH, ALICE, RequestContext("rest", None, 12, 1))
-    decision = decide(rules, NORTH.dataset, None, bound.tables, bound.uses)
+    decision = decide(rules, bound.tables, bound.uses)
     for release in bound.releases:
-        plan = filter_rows(release.plan, NORTH.dataset, decision.terms.rows)
+        plan = filter_rows(release.plan, NORTH.dataset, decision.rows)
         guarded = {id(node.child) for node in walk_nodes(plan) if isinstance(node, Filter)}
         scans = [
             node for node in walk_nodes(plan) if isinstance(node, Scan) and not node.table.public
@@ -102,7 +102,7 @@ def test_most_frequent_keys_are_counted_when_the_policy_leaves_no_room_for_choic
     assert found.bound.instead is None
     assert ("dp_top(2)" in _plan(found)) is chosen
     assert ("by k1 = patients.region" in _plan(found)) is not chosen
-    assert ("(patients.region in (" in _plan(found)) is bool(found.decision.terms.rows)
+    assert ("(patients.region in (" in _plan(found)) is bool(found.decision.rows)
 
 
 def test_most_frequent_keys_need_the_right_to_group_and_no_other(twin: Twin) -> None:
@@ -131,12 +131,12 @@ def test_statement_is_bound_once_when_it_comes_again(twin: Twin) -> None:
     """The second time neither the text is read nor the twin asked."""
     views = Views(EVERYTHING)
     asked = question("SELECT COUNT(*) FROM patients")
-    first = bind_question(asked, views, twin.borrowed)
+    first = views.bind(asked, twin.borrowed)
 
     def none_left(subject: str, shown: object) -> object:
         pytest.fail(f"a session for {subject} was borrowed for {shown}")
 
-    again = bind_question(asked, views, none_left)  # type: ignore[arg-type]
+    again = views.bind(asked, none_left)  # type: ignore[arg-type]
     assert again.bound is first.bound
 
 
@@ -157,9 +157,11 @@ def test_hidden_column_is_refused_as_if_it_had_never_been_there(twin: Twin) -> N
 @pytest.mark.parametrize("purpose", ["care-quality", None])
 def test_purpose_is_that_of_the_subject_when_there_is_one(purpose: str | None, twin: Twin) -> None:
     """A subject with one purpose need not name it; one that is not held is refused."""
-    asked = replace(question("SELECT COUNT(*) FROM patients"), purpose=purpose)
-    found = bind_question(asked, Views(EVERYTHING), twin.borrowed)
-    assert found.decision.terms.purpose == "care-quality"
+    asked = question("SELECT COUNT(*) FROM patients")
+    asked = replace(asked, request=replace(asked.request, purpose=purpose))
+    found = Views(EVERYTHING).bind(asked, twin.borrowed)
+    assert found.decision.purpose == "care-quality"
+    other = replace(asked, request=replace(asked.request, purpose="marketing"))
     with pytest.raises(NotPermitted) as caught:
-        bind_question(replace(asked, purpose="marketing"), Views(EVERYTHING), twin.borrowed)
+        Views(EVERYTHING).bind(other, twin.borrowed)
     assert caught.value.code is Code.PURPOSE_NOT_PERMITTED

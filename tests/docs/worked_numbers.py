@@ -59,7 +59,7 @@ class Clinic:
         ledger = Ledger("dataset:clinic", "the clinic", "patient", self.currency)
         declare_ledger(self.journal, self.trail, ledger, LIMITS, MAY)
         for name in ("alice", "bob"):
-            account = Account(f"analyst:{name}@clinic", ledger.name, ledger.name, ANALYST_LIMITS)
+            account = Account(f"analyst:{name}@clinic", ledger, ledger.name, ANALYST_LIMITS)
             declare_account(self.journal, self.trail, account, MAY)
 
     def ask(self, who: str, price: str, now: datetime) -> None:
@@ -125,7 +125,7 @@ def conversions() -> str:
     rows = []
     for cap in ("0.5", "1", "2", "5", "10", "12", "20"):
         limits = Limits(Epsilon.parse(cap), Delta.parse(_DEFAULT_DELTA))
-        rho = limits.cost(Currency.ZCDP).value
+        rho = limits.cap(Currency.ZCDP)
         rows.append([cap, f"{float(rho):.4f}", f"{float(rho / limits.epsilon.value):.4f}"])
     return table(["cap ε", f"{_RHO}*", f"{_RHO} for each ε"], rows)
 
@@ -141,7 +141,7 @@ def fitting() -> str:
     everyone = []
     for currency in (Currency.PURE, Currency.ZCDP):
         cost = cost_on_path(PRICE, currency, [ANALYST_LIMITS, LIMITS])
-        everyone.append(str(floor(LIMITS.cost(currency).value / cost)))
+        everyone.append(str(floor(LIMITS.cap(currency) / cost)))
     return table(["questions at 0.05", "pure", "zCDP"], [*rows, ["everyone together", *everyone]])
 
 

@@ -16,6 +16,7 @@ from endtoend.plain_postgresql import Result
 from same_rows import Row, row_differences
 from sqlglot import exp
 
+from gateway.columnar.texts import TextRows
 from gateway.requests.request import Answer
 
 _DIGITS: Final = {"numeric": 12, "double precision": 9, "real": 5}
@@ -67,7 +68,7 @@ def without_empty_groups(answer: Answer, plain: Result) -> Answer:
         values = [cell for cell, touched in zip(row, noisy, strict=True) if touched]
         return all(cell == "0" for cell in values) and keys(row) not in there
 
-    return replace(answer, rows=tuple(row for row in answer.rows if not empty(row)))
+    return replace(answer, rows=TextRows.of([row for row in answer.rows if not empty(row)]))
 
 
 def _key(cell: str | None, of: str) -> str:

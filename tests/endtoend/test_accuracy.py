@@ -114,11 +114,9 @@ def _at(gateway: AskedGateway, request: Request, price: Epsilon) -> Estimate:
     """What the formulas come to at a price that was not found by them."""
     services, alice = gateway.asking.services, gateway.subjects["alice"]
     query = analyzed(services, alice, replace(request, epsilon=price), services.now())
-    serving, spending = query.dataset, query.statement
-    limits = limits_on_path(services.journal, serving, "alice")
-    cost = cost_on_path(price, serving.currency, limits)
-    bought_ = noise_for_price(serving, spending, cost)
-    return add_margins(estimate_price(serving, spending, bought_), spending, bought_)
+    cost = cost_on_path(price, query.currency, limits_on_path(services.journal, query))
+    bought_ = noise_for_price(query, cost)
+    return add_margins(estimate_price(query, bought_), query, bought_)
 
 
 @pytest.mark.parametrize("dataset", _DATASETS)

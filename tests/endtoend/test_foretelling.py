@@ -10,7 +10,7 @@ from fix_policy import loaded_policies
 from fix_servers import SharedServers
 
 from gateway.admin.cost_estimate import forecast_cost
-from gateway.datasets.view import Question, Views, bind_question
+from gateway.datasets.view import Question, Views
 from gateway.policy.files.load import LoadedPolicies
 from gateway.requests.request import Request
 from gateway.trail.record import utc_now
@@ -67,9 +67,9 @@ def test_price_and_margins_are_those_of_a_running_gateway(
 ) -> None:
     """Nothing was spent or granted, so the ledger knows no more than the policies."""
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
-    question = Question(sql, alice, "rest", utc_now())
-    understood = bind_question(question, Views(rules), both.gateway.asking.services.twin.borrowed)
-    found = forecast_cost(question, understood, rules, both.loaded)
+    question = Question(Request(sql), alice, "rest", utc_now())
+    bound = Views(rules).bind(question, both.gateway.asking.services.twin.borrowed)
+    found = forecast_cost(bound, rules, both.loaded)
     said = both.gateway.asking.estimate(alice, Request(sql, dataset=dataset))
     assert (found.price, found.delta) == (said.price, said.delta)
     assert found.margins == tuple(one.expected_margin_95 for one in said.columns)
@@ -82,9 +82,9 @@ def test_noise_is_that_of_the_answer(both: Both, dataset: str) -> None:
     """Mechanism and scale of each column, and the cost in the ledger's currency."""
     sql = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
-    question = Question(sql, alice, "rest", utc_now())
-    understood = bind_question(question, Views(rules), both.gateway.asking.services.twin.borrowed)
-    found = forecast_cost(question, understood, rules, both.loaded)
+    question = Question(Request(sql), alice, "rest", utc_now())
+    bound = Views(rules).bind(question, both.gateway.asking.services.twin.borrowed)
+    found = forecast_cost(bound, rules, both.loaded)
     answer = both.gateway.answer(sql, dataset)
     assert found.columns == answer.columns
     assert answer.rho in {None, found.cost}

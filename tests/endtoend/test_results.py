@@ -290,12 +290,12 @@ def test_record_of_a_question_is_written_when_it_is_replied_to(gateway: AskedGat
 
     class Looks(Waited):
         def wait(self, event: threading.Event, seconds: float) -> bool:
-            seen.append([one.query_id for one in gateway.asking.queries(alice, 5, None)])
+            seen.append([one.query_id for one in gateway.asking.own.questions(alice, 5, None)])
             return super().wait(event, seconds)
 
     answer = _waiting(gateway, Looks()).answer(_COUNT, "slow")
     assert answer.query_id not in seen[0]
-    assert answer.query_id in {one.query_id for one in gateway.asking.queries(alice, 5, None)}
+    assert answer.query_id in {one.query_id for one in gateway.asking.own.questions(alice, 5, None)}
 
 
 def test_cancelled_question_is_told_so_when_its_answer_was_ready(gateway: AskedGateway) -> None:

@@ -90,7 +90,7 @@ def test_subject_is_suspended_after_three_timeouts_of_a_day(
     assert house.asking.accounts(alice, "first") == spent
     assert house.answer(_EARLIER, "first").charged == Epsilon.zero()
     assert len(house.answer("SELECT * FROM gateway.budget", "first").rows)
-    assert house.asking.queries(alice, 1, None)
+    assert house.asking.own.questions(alice, 1, None)
     assert house.answer(new, "first", "bob").charged == Epsilon.parse("1")
     assert house.ground.verify_trail().intact
 

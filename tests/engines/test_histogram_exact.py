@@ -31,6 +31,7 @@ from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.fields import BIGINT, BOOLEAN
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
+from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import (
     BinnedRows,
@@ -42,7 +43,6 @@ from gateway.sensitivity.choices import (
     ListedRows,
     QuantileLevel,
 )
-from gateway.sensitivity.measurement import Lattice
 
 Row: TypeAlias = tuple[int | None, int | None, int | None, date | None, datetime | None, str | None]
 Found: TypeAlias = Mapping[int | None, Mapping[int, int]]

@@ -31,11 +31,11 @@ from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.fields import BIGINT, BOOLEAN
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref
+from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
-    Lattice,
     Measurement,
     Rows,
     Slot,

@@ -29,7 +29,8 @@ from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.plan.fields import BIGINT, NUMERIC, TEXT
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, StagedMember, StagedValue
-from gateway.sensitivity.measurement import DistanceOrigin, Lattice, Total
+from gateway.ranges.lattice import Lattice
+from gateway.sensitivity.measurement import DistanceOrigin, Total
 
 DIALECTS: Final[tuple[Dialect, ...]] = ("postgresql", "duckdb")
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS)

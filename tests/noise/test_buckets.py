@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from laws import for_each
 
+from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.choices import MOST_BUCKETS, Buckets, buckets_of
-from gateway.sensitivity.measurement import Lattice
 
 LATTICES = [
     Lattice(Fraction(1), 0, 9),

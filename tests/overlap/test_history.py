@@ -29,7 +29,7 @@ from gateway.overlap import differencing as pairs
 from gateway.overlap.auditor import History, NewQuery, PriorRelease
 from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import near_of, part_of
+from gateway.overlap.question_part import part_of
 from gateway.regions.cells import NameCells
 from gateway.regions.region import EVERYTHING, Region
 from gateway.regions.scope import GroupKey
@@ -39,18 +39,42 @@ TESTS = Path(__file__).parents[1]
 
 
 def test_same_answer_is_one_entry_when_it_was_given_again() -> None:
-    """With what all of them tell together, the newer counts and the newer question."""
+    """With what all of them tell together, the mean of the counts and the newest question."""
     region = where((YEAR, ranges((1950, 1959))))
     history = History([past(1, region, counts=[7], spread=Fraction(9))])
     history.add(past(2, region, counts=[8], spread=Fraction(4)))
     history.add(past(3, region, spread=Fraction(16)))
     [entry] = list(history)
-    assert (entry.query_id, entry.total()) == ("q3", 8)
+    mean = pytest.approx((7 / 9 + 8 / 4) / (1 / 9 + 1 / 4))
+    assert entry.query_id == "q3"
+    assert entry.total() == mean
+    assert entry.deviation**-2 == pytest.approx(1 / 9 + 1 / 4)
     assert 1 / entry.spread == Fraction(1, 9) + Fraction(1, 4) + Fraction(1, 16)
     history.add(past(2, region, counts=[8], spread=Fraction(4)))  # its counts came later
+    assert entry.total() == mean
     assert 1 / entry.spread == Fraction(1, 9) + Fraction(1, 4) + Fraction(1, 16)
     history.add(past(4, region, by_tens(YEAR, 1900, 1999), counts=[1] * 10))
     assert len(history) == 2
+
+
+def test_release_that_became_more_exact_counts_once() -> None:
+    """The sharper answer contains the first draw."""
+    region = where((YEAR, ranges((1950, 1959))))
+    history = History([past(1, region, counts=[700], spread=Fraction(900))])
+    history.add(past(1, region, counts=[8], spread=Fraction(4)))
+    [entry] = list(history)
+    assert (entry.total(), entry.deviation) == (8, 2)
+
+
+def test_count_of_units_is_not_replaced_by_a_lower_bound() -> None:
+    """A lower bound could call a region small that is not."""
+    region = where((YEAR, ranges((1950, 1959))))
+    history = History([past(1, region, counts=[70], spread=Fraction(9))])
+    history.add(past(2, region, counts=[7], spread=Fraction(4), whole=False))
+    [entry] = list(history)
+    assert (entry.total(), entry.whole) == (70, True)
+    history.add(past(3, region, counts=[72], spread=Fraction(9)))
+    assert entry.total() == pytest.approx(71)
 
 
 def test_releases_of_another_shape_are_not_compared() -> None:
@@ -118,7 +142,10 @@ def _compared(seed: int) -> int:
         part = part_of(new, (index,))
         judge = Judge(RULES, KnownSizes((index,), part.axes), part.axes)
         fast = {
-            one.entry.order for one in pairs.find_clashes(part, near_of(part, index), judge, RULES)
+            one.entry.order
+            for one in pairs.find_clashes(
+                part, index.lying(part.around, part.keys, part.axes), judge, RULES
+            )
         }
         slow = {
             entry.order

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import pytest
+from laws import for_each
 from overlap.invented import (
     DAY,
     NAME,
@@ -22,6 +24,9 @@ from overlap.invented import (
 )
 
 from gateway.errors import Code
+from gateway.overlap.auditor import History
+from gateway.overlap.group_cuts import has_chosen_bounds
+from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
 from gateway.regions.cells import NameCells, StepCells
@@ -161,6 +166,37 @@ def test_size_is_small_only_where_its_noise_cannot_make_it_so() -> None:
     assert refusal(few, [past(1, few, counts=[4], variance=Fraction(9))]) is None
 
 
+@pytest.mark.parametrize("count", [-40_000, -300, -91, 0])
+def test_noisy_count_makes_no_region_small(count: int) -> None:
+    """Thousands of people may be there: a count below 0 is noise alone, and a cheap query draws as often as it likes."""
+    region = where((YEAR, ranges((1950, 1979))))
+    assert refusal(region, [past(1, region, counts=[count], spread=Fraction(2_500))]) is None
+    exact = past(1, region, counts=[min(count, 0) % 2], spread=Fraction(4))
+    assert refusal(region, [exact]) is not None  # the negative control
+
+
+def test_lucky_draw_makes_no_region_large() -> None:
+    """A draw of three deviations comes once in a hundred queries, and queries at the least price cost nothing."""
+    for times, found in ((3, False), (7, True)):
+        size = KnownSize(10 + times * 1_500.0, 1_500.0, whole=True, query_id="q1")
+        assert size.is_large(10) is found
+
+
+def test_draws_until_the_noise_is_large_end_with_their_mean() -> None:
+    """Draws of a region without anybody: whichever is last, their mean stays near to 0."""
+    chance, region = Random(7), where((YEAR, ranges((1950, 1959))))  # noqa: S311 - a seed, no secret
+    history = History()
+    for number in range(400):
+        draw = round(chance.gauss(0, 1_500))
+        history.add(past(number, region, counts=[draw], spread=Fraction(1_500**2)))
+        [entry] = list(history)
+        size = total_of(entry)
+        assert size is not None
+        assert not size.is_large(10)
+        assert not size.is_small(10)
+    assert next(iter(history)).deviation == pytest.approx(75)
+
+
 def test_size_from_below_is_never_small() -> None:
     """Rows of which a person may have several, or groups that they are in several of, say only that there are many."""
     few = where((YEAR, ranges((1990, 1999))))
@@ -214,18 +250,60 @@ def test_groups_of_both_are_compared_one_by_one() -> None:
 
 def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
     """Weeks beside months pass where a day is many people, and do not where it is few."""
-    tens = by_tens(DAY, 0, 29_999, 10)
+    tens = by_tens(DAY, 0, 29_999, 10, text="date_trunc('month', t.day)")
     moved = by(
         DAY,
         StepCells(((FIRST, 8),)),
         *(StepCells(((one - 1, one + 8),)) for one in range(10, 29_990, 10)),
         StepCells(((29_989, LAST),)),
-        text="moved(t.day)",
+        text="date_trunc('week', t.day)",
     )
     new = ground(EVERYTHING, moved)
     assert refusal(new, [past(1, EVERYTHING, tens, counts=[10] * 3000)]) is not None
     assert refusal(new, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is None
     assert refusal(new, [past(1, EVERYTHING, tens)]) is not None
+    chosen = ground(EVERYTHING, replace(moved, text="((t.day + 1) / 10)"))
+    assert refusal(chosen, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is not None
+
+
+def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
+    """`GROUP BY year = 1922` asks about the people born then; a table of all years has small groups that nobody chose."""
+    few = past(1, where((YEAR, ranges((1922, 1922)))), counts=[6], spread=Fraction(1))
+    cells = (ranges((1922, 1922)), StepCells(((FIRST, 1921), (1923, LAST))))
+    asked = ground(EVERYTHING, by(YEAR, *cells, text="(t.year = 1922)"))
+    assert refusal(asked, [few]) is not None
+    beside = ground(
+        EVERYTHING,
+        by(YEAR, *cells, text="(t.year = 1922)"),
+        by(SIDE, names("north"), names("east")),
+    )
+    assert refusal(
+        beside,
+        [
+            past(
+                2,
+                where((YEAR, ranges((1922, 1922))), (SIDE, names("east"))),
+                counts=[6],
+                spread=Fraction(1),
+            )
+        ],
+    )
+    every = [ranges((one, one)) for one in range(1900, 2000)]
+    assert refusal(ground(EVERYTHING, by(YEAR, *every, text="t.year")), [few]) is None
+
+
+@for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
+    "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)"])  # fmt: skip
+def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
+    """Nobody chooses where a month or a decade begins."""
+    assert not has_chosen_bounds(text)
+
+
+@for_each("text", ["(t.year >= 1923)", "(t.year / 1923)", "((t.year + 7) / 10)", "date_trunc('week', (t.at - 3))",
+    "case when (t.year >= 1923) then 'a' end", "width_bucket(t.year, 1923, 2000, 1)", "(t.year / 30)"])  # fmt: skip
+def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:
+    """A boundary beside one person is a condition, wherever it is written."""
+    assert has_chosen_bounds(text)
 
 
 def test_toggled_filter_passes_when_groups_are_small() -> None:

@@ -191,6 +191,34 @@ def test_tracker_is_let_pass_when_its_noise_hides_a_person() -> None:
     assert refusal(EVERYTHING, exact) is not None
 
 
+@pytest.mark.parametrize("decoys", [0, 64, 300])
+def test_decoys_at_almost_no_price_hide_no_earlier_answer(decoys: int) -> None:
+    """They lie nearer than the answer that matters, and their own noise hides everybody: they take no place."""
+    base = past(1, where((YEAR, ranges((1_950, 1_999)))))
+    new = where((YEAR, ranges((1_951, 1_999))))
+    near = [
+        past(2 + one, new.meet(where((DAY, ranges((one, 29_999))))), spread=Fraction(10**6))
+        for one in range(1, 1 + decoys)
+    ]
+    assert refusal(new, [base, *near]) is not None
+    assert refusal(new, near) is None  # the negative control
+
+
+@pytest.mark.parametrize("decoys", [0, 100])
+def test_decoys_hide_no_tracker(decoys: int) -> None:
+    """Two parts leave one day out; a hundred answers of mere noise lie nearer to the whole."""
+    parts = [
+        past(1, where((DAY, ranges((0, 11_999))))),
+        past(2, where((DAY, ranges((12_001, 29_999))))),
+    ]
+    near = [
+        past(3 + one, where((DAY, ranges((one, 29_999)))), spread=Fraction(10**9))
+        for one in range(100, 100 + decoys)
+    ]
+    assert refusal(EVERYTHING, [*parts, *near]) is not None
+    assert refusal(EVERYTHING, near) is None  # the negative control
+
+
 def test_pairs_decide_when_there_are_too_many_atoms() -> None:
     """Above the limits nothing is allowed that a pair refuses."""
     axes = [steps(f"a{place}", 0, 999) for place in range(8)]

@@ -23,8 +23,8 @@ from gateway.plan.fields import (
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.rewrite import UseKind, plan_uses
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
+from gateway.plan.uses import UseKind, plan_uses
 
 COUNT = Measure("count", (), BIGINT)
 

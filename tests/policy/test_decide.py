@@ -13,7 +13,7 @@ from samples import draws
 
 from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import RequestContext, applicable_rules, purpose_of
+from gateway.policy.applicable import RequestContext, applicable_rules, purpose_of, rules_at
 from gateway.policy.decide import (
     ColumnUse,
     Decision,
@@ -61,13 +61,12 @@ def decide(
     uses: Iterable[ColumnUse],
 ) -> Decision:
     """As the gateway decides: the purpose first, then the rules that apply."""
-    purpose = purpose_of(subject, circumstances.purpose)
-    rules = applicable_rules(policy, subject, circumstances)
-    return decide_with(rules, policy.dataset, purpose, tables, uses)
+    held = replace(circumstances, purpose=purpose_of(subject, circumstances.purpose))
+    return decide_with(applicable_rules(policy, subject, held), tables, uses)
 
 
 def visible(policy: Policy, subject: Subject) -> Dataset:
-    return visible_by(applicable_rules(policy, subject, NOON), policy.dataset)
+    return visible_by(applicable_rules(policy, subject, NOON))
 
 
 def code(
@@ -188,7 +187,7 @@ def test_budget_is_the_smallest_of_the_rules_that_permit() -> None:
     more = "{id: more, effect: permit, when: true, tables: [patients], budget: {epsilon: 3, delta: 1e-9, window: {every: day, epsilon: 1}}}"
     less = "{id: less, effect: permit, when: true, tables: [patients], budget: {epsilon: 0.5, window: {every: month, epsilon: 0.4}}}"
     other = "{id: other, effect: permit, when: true, tables: [visits], budget: {epsilon: 0.1}}"
-    terms = decide(with_rules(more, less, other), ALICE, NOON, ["patients"], []).terms
+    terms = decide(with_rules(more, less, other), ALICE, NOON, ["patients"], [])
     assert terms.budget.epsilon == Epsilon.parse("0.5")
     assert str(terms.budget.delta) == "1e-9"
     assert terms.budget.rate is not None
@@ -215,7 +214,10 @@ def test_condition_reads_purpose_front_end_and_hour() -> None:
         f' && request.hour == 23 && request.weekday == 7", tables: [patients], {BUDGET}}}'
     )
     moment = datetime(2026, 11, 22, 23, 59, tzinfo=UTC)
-    here = RequestContext.of("rest", "care", moment)
+    assert [
+        one.id for one in rules_at(with_rules(rule), ALICE, "rest", "care", moment).permits
+    ] == ["p"]
+    here = RequestContext("rest", "care", 23, 7)
     assert decide(with_rules(rule), ALICE, here, ["patients"], []).because == ("p",)
     for other in (replace(here, purpose="audit"), replace(here, front_end="cli"), NOON):
         with pytest.raises(NotPermitted):
@@ -223,7 +225,7 @@ def test_condition_reads_purpose_front_end_and_hour() -> None:
 
 
 def rows_of(decision: Decision) -> dict[str, list[set[BoundRows]]]:
-    return {table: [set(clause) for clause in rows] for table, rows in decision.terms.rows.items()}
+    return {table: [set(clause) for clause in rows] for table, rows in decision.rows.items()}
 
 
 NORTH = BoundRows((BoundTest("region", ("north",)),))
@@ -299,7 +301,7 @@ def verdict(rules: Iterable[Rule], subject: str, uses: Iterable[Use]) -> Verdict
         made = decide(policy, SUBJECTS[subject], NOON, tables, columns)
     except NotPermitted as refusal:
         return Verdict(None, refusal.code)
-    return Verdict(made.because, None, repr(made.terms))
+    return Verdict(made.because, None, repr((made.purpose, made.budget, made.rows)))
 
 
 subsets = st.lists(st.sampled_from(POOL), unique=True, max_size=5)

@@ -29,17 +29,17 @@ from gateway.noise.allocation import CostShares, ReleaseNoise, slots_of
 from gateway.noise.entropy import Entropy
 from gateway.plan.relations import StagedRows
 from gateway.policy.subjects import Subject
-from gateway.pricing.price import AnalyzedStatement, noise_for_price
+from gateway.pricing.price import AnalyzedQuery, noise_for_price
 from gateway.query_service import QueryService
 from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.requests.request import Answer, Request
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.choices import Histogram
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.execute import Released
 from gateway.stages.finish import finish_query
 from gateway.stages.prepare import SourceAccess
+from gateway.stages.purchase import Released
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services
 from gateway.trail.search import all_records, latest_records
 from gateway.twin import Twin
@@ -128,7 +128,9 @@ class Remembering(SourceAccess):
                     self.prepare(self.bought)
                     self.known[key] = super().run(analysis, staged)
             else:
-                wrong = self.planted(bound_release(analysis, now=self.now, proven=self.proven))
+                wrong = self.planted(
+                    bound_release(analysis, now=self.query.question.asked_at, proven=self.proven)
+                )
                 self.known[key] = self.serving.source.run(wrong, staged, limit_s=self.limit_s)
         return self.known[key]
 
@@ -142,7 +144,9 @@ class Remembering(SourceAccess):
                     self.prepare(self.bought)
                     self.counted[key] = super().count(analysis, shown, staged)
             else:
-                wrong = self.planted(bound_release(analysis, now=self.now, proven=self.proven))
+                wrong = self.planted(
+                    bound_release(analysis, now=self.query.question.asked_at, proven=self.proven)
+                )
                 found = self.serving.source.count(wrong, shown, staged, limit_s=self.limit_s)
                 self.counted[key] = dict(zip(analysis.histograms, found, strict=True))
         return self.counted[key]
@@ -168,7 +172,7 @@ class Prepared:
             entropy=self.services.entropy,
             cancelled=CancelEvent(),
             limit_s=self.services.limit_s,
-            results=self.services.repeats.of(self.query.dataset).results,
+            repeats=RepeatCache(),
         )
 
 
@@ -197,14 +201,12 @@ def prepared(
     services = line.asking.services
     request = Request(sql)
     query = analyzed(services, subject, request, NOON)
-    releases = noise_for_price(query.dataset, query.statement, price)
+    releases = noise_for_price(query, price)
     if bug is not None:
         releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
     access = Remembering(
-        query.dataset,
-        subject.name,
-        query.cut,
-        NOON,
+        services.find_dataset(query.question),
+        query,
         services.limit_s,
         CancelEvent(),
         bought=tuple(part for one in releases for part in one.parts),
@@ -213,10 +215,9 @@ def prepared(
     return Prepared(services, query, access, releases)
 
 
-def whole_shares(spending: AnalyzedStatement) -> tuple[CostShares, ...]:
+def whole_shares(query: AnalyzedQuery) -> tuple[CostShares, ...]:
     """Of the price of a statement of which nothing is there yet: equal parts for all that is measured and chosen."""
-    each = Fraction(1, max(slots_of(spending.analyses), 1))
+    each = Fraction(1, max(slots_of(query.analyses), 1))
     return tuple(
-        CostShares((each,) * len(one.slots), (each,) * len(one.choices))
-        for one in spending.analyses
+        CostShares((each,) * len(one.slots), (each,) * len(one.choices)) for one in query.analyses
     )

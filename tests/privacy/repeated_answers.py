@@ -24,7 +24,7 @@ from gateway.catalog.values import Value
 from gateway.errors import Refusal
 from gateway.noise.entropy import Entropy
 from gateway.requests.request import Answer
-from gateway.stages.execute import Released
+from gateway.stages.purchase import Released
 from gateway.twin import Twin
 
 FOR_THRESHOLDS = 1e-9  # a little more than a statement takes for them of the policy's 1e-6

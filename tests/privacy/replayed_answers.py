@@ -24,6 +24,8 @@ from sqlalchemy import URL
 from gateway.admin.instance import open_foundation
 from gateway.app import open_policies, open_query_service
 from gateway.cancellation import CancelEvent
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.errors import Refusal
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.add_noise import NoisyTable, add_choices, add_noise
@@ -158,7 +160,7 @@ def run(  # noqa: PLR0917 - a gateway, and what it is asked
             subjects = current.value.subjects
             with closing(open_query_service(ground, current, twin, "rest")) as asking:
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr("gateway.stages.record.secrets", Numbers())
+                    patch.setattr("gateway.datasets.view.secrets", Numbers())
                     said = _asked(asking, subjects, asked)
                 with ground.engine.connect() as connection:
                     records = [
@@ -183,7 +185,7 @@ def _asked(
         except Refusal as refusal:
             outcome = f"{refusal.code} {refusal.title}: {refusal.detail} ({refusal.hint})"
         else:
-            told = asdict(replace(answer, rows=(), intervals=()))
+            told = asdict(replace(answer, rows=TextRows.of(()), intervals=IntervalRows.of(())))
             outcome = repr((told, list(answer.rows), list(answer.intervals)))
         said.append(Said(outcome, _accounts(here, subjects, one.dataset)))
     return said

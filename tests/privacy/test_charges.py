@@ -28,7 +28,6 @@ from gateway.noise.allocation import cost_of
 from gateway.pricing.price import charge_request, limits_on_path, noise_for_price
 from gateway.requests.request import Request
 from gateway.stages.charge import charge_query
-from gateway.trail.record import AskedQuestion
 from gateway.twin import Twin
 from gateway.units import Epsilon
 
@@ -73,17 +72,14 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     price = Epsilon(Fraction(random.Random(sql).randrange(1, 10**6), 10**5))  # noqa: S311 - a test's own choice
     services, request = line.asking.services, Request(sql, epsilon=price)
     query = analyzed(services, line.alice, request, NOON)
-    serving, spending = query.dataset, query.statement
-    limits = limits_on_path(services.journal, serving, "alice")
-    cost = cost_on_path(price, serving.currency, limits)
-    asked_now = AskedQuestion("q", "alice", "clinic", sql, "rest", "")
-    wanted = charge_request(asked_now, serving, spending, whole_shares(spending))
+    cost = cost_on_path(price, query.currency, limits_on_path(services.journal, query))
+    wanted = charge_request(query, whole_shares(query))
     assert sum(one.share for one in wanted.measurements) == 1
-    parts = [part for release in noise_for_price(serving, spending, cost) for part in release.parts]
+    parts = [part for release in noise_for_price(query, cost) for part in release.parts]
     assert cost * (1 - WITHIN) <= cost_of(parts) <= cost
     thresholds = sum(part.shown_from is not None for part in parts)
     assert (wanted.delta.value > 0) == (thresholds > 0)
-    if serving.currency is Currency.PURE:
+    if query.currency is Currency.PURE:
         assert cost == price.value
 
 

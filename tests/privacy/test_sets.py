@@ -14,7 +14,6 @@ from queries import analyzed
 from gateway.budget.charge import ChargeRequest
 from gateway.pricing.price import charge_request
 from gateway.requests.request import Request
-from gateway.trail.record import AskedQuestion
 from gateway.twin import Twin
 from gateway.units import Epsilon
 
@@ -38,8 +37,7 @@ def line(
 def _charged(line: Line, sql: str) -> ChargeRequest:
     services, request = line.asking.services, Request(sql)
     query = analyzed(services, line.alice, request, NOON)
-    asked_now = AskedQuestion("q", "alice", "clinic", sql, "rest", "")
-    return charge_request(asked_now, query.dataset, query.statement, whole_shares(query.statement))
+    return charge_request(query, whole_shares(query))
 
 
 def _names(charge: ChargeRequest) -> list[str]:

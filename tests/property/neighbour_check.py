@@ -18,8 +18,9 @@ from gateway.plan.aggregates import PerUnit
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar
+from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
-from gateway.sensitivity.measurement import Different, Lattice, Products, Quantity, Squares, Total
+from gateway.sensitivity.measurement import Different, Products, Quantity, Squares, Total
 
 Change: TypeAlias = Callable[[BoundedRelease], BoundedRelease]
 _ALIKE: Final = frozenset({Family.TEXT, Family.WHOLE, Family.BOOLEAN, Family.DATE})

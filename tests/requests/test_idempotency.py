@@ -13,6 +13,8 @@ from sqlalchemy import create_engine, func, insert
 from sqlalchemy.exc import IntegrityError
 
 from gateway.budget.account import Currency
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
 from gateway.requests.idempotency import LONGEST_TEXT, StoredAnswers, answer_of, answer_text
@@ -31,8 +33,8 @@ def _answer(query_id: str, rows: int = 1) -> Answer:
     return Answer(
         query_id,
         (AnswerColumn("n", "bigint", noisy=True),),
-        (("5",),) * rows,
-        ((None,),) * rows,
+        TextRows.of((("5",),) * rows),
+        IntervalRows.of(((None,),) * rows),
         Epsilon.zero(),
         Epsilon.zero(),
         None,
@@ -66,9 +68,9 @@ def test_oldest_answers_are_let_go_for_one_of_long_texts() -> None:
     """A cell of 120 MB counts as what it takes, not as one."""
     kept = StoredAnswers()
     kept.keep(_answer("first"), "alice")
-    kept.keep(replace(_answer("long"), rows=(("x" * 120_000_000,),)), "alice")
+    kept.keep(replace(_answer("long"), rows=TextRows.of((("x" * 120_000_000,),))), "alice")
     assert kept.find("first", "alice") is not None
-    kept.keep(replace(_answer("longer"), rows=(("x" * 120_000_000,),)), "alice")
+    kept.keep(replace(_answer("longer"), rows=TextRows.of((("x" * 120_000_000,),))), "alice")
     assert [kept.find(one, "alice") is None for one in ("first", "long", "longer")] == [
         *(True, True, False)
     ]
@@ -82,8 +84,10 @@ FULL = Answer(
         AnswerColumn("region", "text", noisy=False),
         AnswerColumn("mean", "numeric", noisy=True, mechanism="discrete_gaussian", scale=0.1 + 0.2),
     ),
-    rows=(('north \u00fc\u2028 "x" \\', "-12.5"), (None, None), ("", "1e-300")),
-    intervals=((None, (-1.7976931348623157e308, 5e-324)), (None, None), (None, (0.1, 1 / 3))),
+    rows=TextRows.of((('north \u00fc\u2028 "x" \\', "-12.5"), (None, None), ("", "1e-300"))),
+    intervals=IntervalRows.of(
+        ((None, (-1.7976931348623157e308, 5e-324)), (None, None), (None, (0.1, 1 / 3)))
+    ),
     price=Epsilon.parse("0.05"),
     charged=Epsilon.parse("0.05"),
     rho=Fraction(1, 3**50),
@@ -125,7 +129,16 @@ def test_answer_is_the_same_when_it_was_written_and_read() -> None:
     assert again(without) == without
     for way in (None, *CacheUse):
         assert again(replace(FULL, reused=way)).reused is way
-    blank = Answer("", (), (), (), Epsilon.zero(), Epsilon.zero(), None, Delta.zero())
+    blank = Answer(
+        "",
+        (),
+        TextRows.of(()),
+        IntervalRows.of(()),
+        Epsilon.zero(),
+        Epsilon.zero(),
+        None,
+        Delta.zero(),
+    )
     assert [
         one.name for one in fields(Answer) if getattr(FULL, one.name) == getattr(blank, one.name)
     ] == []
@@ -193,7 +206,11 @@ def test_answer_that_was_kept_first_stays(spent: Bank) -> None:
 
 def test_large_answer_is_held_in_memory_alone(spent: Bank) -> None:
     """The process that gave it hands it out; the state is not filled with it."""
-    large = replace(FULL, rows=(("x" * LONGEST_TEXT, None),), intervals=((None, None),))
+    large = replace(
+        FULL,
+        rows=TextRows.of((("x" * LONGEST_TEXT, None),)),
+        intervals=IntervalRows.of(((None, None),)),
+    )
     here = StoredAnswers(spent.engine, SEAL)
     here.keep(large, "alice")
     assert here.find("q-1", "alice") == large

@@ -28,8 +28,7 @@ from gateway.results.simulation import (
     TIMES,
     Rerun,
     SimulatedIntervals,
-    SimulationBudget,
-    SimulationSettings,
+    Simulation,
     add_simulated_intervals,
     columns_to_simulate,
 )
@@ -90,12 +89,23 @@ class Known:
         sql = self.cut.finishing if traced is None else traced.finishing
         return lambda constants: tuple(run_finishing(sql, constants, twin, 10_000))
 
-    def left(self, release: NoisyRelease) -> SimulationBudget:
+    def simulation(
+        self,
+        release: NoisyRelease,
+        run: Rerun,
+        stream: Stream,
+        cancelled: threading.Event,
+        limit_s: float,
+    ) -> Simulation:
         step = self.cut.releases[0]
-        return SimulationBudget(
+        return Simulation(
             {step.name: release_constant(step, release)},
             {step.name: release},
             {step.name: frozenset()},
+            run,
+            stream,
+            cancelled,
+            limit_s,
         )
 
 
@@ -145,8 +155,10 @@ def _simulated(
 ) -> tuple[tuple[Row, ...], SimulatedIntervals]:
     rows = known.rows(release, twin, clamp=True)
     nothing = IntervalRows((None,) * len(known.cut.result or ()), len(rows))
-    simulating = SimulationSettings(known.run(twin), stream, cancelled or threading.Event(), 30.0)
-    return rows, add_simulated_intervals(known.cut, rows, nothing, known.left(release), simulating)
+    simulating = known.simulation(
+        release, known.run(twin), stream, cancelled or threading.Event(), 30.0
+    )
+    return rows, add_simulated_intervals(known.cut, rows, nothing, simulating)
 
 
 def _missed(
@@ -313,10 +325,10 @@ def test_simulation_ends_when_the_question_is_taken_back(session: TwinSession) -
         return run(constants)
 
     rows = known.rows(release, session, clamp=True)
-    simulating = SimulationSettings(some, Stream("cancel"), cancelled, 30.0)
+    simulating = known.simulation(release, some, Stream("cancel"), cancelled, 30.0)
     nothing = IntervalRows((None,) * 7, len(rows))
     with pytest.raises(SourceStopped):
-        add_simulated_intervals(known.cut, rows, nothing, known.left(release), simulating)
+        add_simulated_intervals(known.cut, rows, nothing, simulating)
     assert len(runs) == 7 < TIMES
 
 
@@ -330,11 +342,15 @@ def test_answer_comes_without_intervals_when_running_it_again_fails(
     known = _known(sql, session, Noise.LAPLACE)
     release, width = known.noisy(Stream("fails")), len(known.cut.result or ())
     rows: tuple[Row, ...] = ((None,) * width,)
-    simulating = SimulationSettings(
-        known.run(session), Stream("fails"), threading.Event(), 0.0 if sql is GROUPS else 30.0
+    simulating = known.simulation(
+        release,
+        known.run(session),
+        Stream("fails"),
+        threading.Event(),
+        0.0 if sql is GROUPS else 30.0,
     )
     nothing = IntervalRows((None,) * width, len(rows))
-    found = add_simulated_intervals(known.cut, rows, nothing, known.left(release), simulating)
+    found = add_simulated_intervals(known.cut, rows, nothing, simulating)
     assert all(one is None for row in found.intervals for one in row)
     assert [one.endswith("it takes too long to simulate them") for one in found.notices] == (
         [True] if sql is GROUPS else []

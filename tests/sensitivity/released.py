@@ -10,11 +10,11 @@ from typing import TypeAlias
 from sensitivity.reference import Row, computed, holds
 
 from gateway.plan.scalars import Scalar
+from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
-    Lattice,
     Measurement,
     Products,
     Quantity,

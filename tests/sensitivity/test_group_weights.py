@@ -12,9 +12,9 @@ from sensitivity.released import Person, released
 from gateway.catalog.domains import Values
 from gateway.functions.range_arithmetic import Range
 from gateway.noise.allocation import Noise, PriceExceeded, price_noise
+from gateway.ranges.lattice import lattice_of
 from gateway.sensitivity.analysis import BITS, Analysis, GroupWeights
 from gateway.sensitivity.formulas import Linear, Quotient
-from gateway.sensitivity.measurement import lattice_of
 
 _LETTERS = "abcdefghijk"
 _GROUPS, _ROWS = 3, 2

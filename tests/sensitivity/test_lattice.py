@@ -8,7 +8,7 @@ from samples import draws
 from sensitivity.analyses import span
 
 from gateway.functions.range_arithmetic import Range
-from gateway.sensitivity.measurement import lattice_of
+from gateway.ranges.lattice import lattice_of
 
 _numbers = st.fractions(-(10**12), 10**12, max_denominator=10_000)
 

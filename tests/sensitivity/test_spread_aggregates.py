@@ -14,9 +14,10 @@ from sensitivity.released import Person, released
 from gateway.catalog.domains import Interval
 from gateway.errors import Code, Unbounded
 from gateway.noise.allocation import Noise, cost_of, price_noise
+from gateway.ranges.lattice import Lattice, unit_of
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.formulas import SPREADS, CurveFormula, Linear
-from gateway.sensitivity.measurement import Lattice, Products, Squares, nearest_multiple, unit_of
+from gateway.sensitivity.measurement import Products, Squares, nearest_multiple
 
 _T = dataset(
     3,

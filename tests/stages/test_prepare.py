@@ -1,15 +1,14 @@
 """A quote is charged only if the source proves what the quote rests on."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from gateway.release_cache.query_plan import QueryPlan
 from gateway.stages.prepare import SourceAccess, prepare_query
-from gateway.stages.query_plan import QueryPlan, Quote
+from gateway.stages.purchase import Quote
 from gateway.stages.quote import Moved
 
 _BEFORE: Mapping[str, Any] = {"patients": "one row for each person"}
@@ -29,8 +28,8 @@ class _Source:
 
 
 def _quote(proven: Mapping[str, Any]) -> Quote:
-    plan = SimpleNamespace(now=datetime(2026, 1, 1, tzinfo=UTC), offer=Fraction(1))
-    return Quote((), cast("QueryPlan", plan), ("north",), proven)
+    plan = SimpleNamespace(context=SimpleNamespace(basis=SimpleNamespace(proven=proven)))
+    return Quote((), cast("QueryPlan", plan), ("north",))
 
 
 @pytest.mark.parametrize("last", [_BEFORE, _AFTER], ids=["nobody read it", "another query read it"])

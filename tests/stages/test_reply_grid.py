@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from gateway.errors import Code, Refusal, SourceStopped, SyntaxRefused
-from gateway.stages.reply_grid import Pace, on_grid
+from gateway.stages.reply_grid import Pace
 
 _MS = 1_000_000
 
@@ -40,7 +40,7 @@ class Time:
 
 def _took(time: Time, step_ms: int | None, work_ms: float) -> float:
     began = time.now
-    with on_grid(time.pace(), step_ms, threading.Event()):
+    with time.pace().on_grid(step_ms, threading.Event()):
         time.works(work_ms)
     return (time.now - began) / _MS
 
@@ -84,7 +84,7 @@ def test_refusal_leaves_on_the_grid() -> None:
     began = time.now
 
     def refuse() -> None:
-        with on_grid(time.pace(), 50, threading.Event()):
+        with time.pace().on_grid(50, threading.Event()):
             time.works(60)
             raise SyntaxRefused(Code.SQL_SYNTAX)
 
@@ -98,7 +98,7 @@ def test_bug_of_ours_leaves_on_the_grid() -> None:
     """What breaks may depend on rows; when it did is not told."""
     time = Time()
     began = time.now
-    with pytest.raises(ZeroDivisionError), on_grid(time.pace(), 50, threading.Event()):
+    with pytest.raises(ZeroDivisionError), time.pace().on_grid(50, threading.Event()):
         raise ZeroDivisionError
     assert time.now - began == 50 * _MS
 
@@ -107,11 +107,11 @@ def test_grid_becomes_that_of_the_dataset_when_it_is_known() -> None:
     """From the arrival on, not from when it became known."""
     time = Time()
     began = time.now
-    with on_grid(time.pace(), 1000, threading.Event()) as grid:
+    with time.pace().on_grid(1000, threading.Event()) as grid:
         time.works(25)
         grid.step_ms = 40
     assert time.now - began == 40 * _MS
-    with on_grid(time.pace(), 1000, threading.Event()) as grid:
+    with time.pace().on_grid(1000, threading.Event()) as grid:
         grid.step_ms = None
     assert time.now - began == 40 * _MS
 
@@ -125,7 +125,7 @@ def test_cancelled_question_is_told_so_on_the_grid_when_its_answer_was_ready(
     began = time.now
 
     def cancel() -> None:
-        with on_grid(time.pace(), 100, cancelled):
+        with time.pace().on_grid(100, cancelled):
             time.works(ready_ms)
             cancelled.set()
 
@@ -139,7 +139,7 @@ def test_cancelled_question_has_its_answer_when_there_is_no_grid() -> None:
     """The negative control: without a grid the time is not hidden anyway."""
     cancelled = threading.Event()
     cancelled.set()
-    with on_grid(Time().pace(), None, cancelled):
+    with Time().pace().on_grid(None, cancelled):
         pass
 
 
@@ -149,7 +149,7 @@ def test_reply_leaves_at_once_when_the_gateway_stops() -> None:
     pace = time.pace()
     pace.stopping.set()
     began = time.now
-    with on_grid(pace, 60_000, threading.Event()):
+    with pace.on_grid(60_000, threading.Event()):
         time.works(1)
     assert time.now - began == _MS
     assert len(time.waits) == 1

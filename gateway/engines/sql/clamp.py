@@ -44,7 +44,8 @@ from gateway.engines.sql.pieces import (
 )
 from gateway.engines.sql.times import day_number, is_in_calendar, microseconds
 from gateway.plan.scalars import Ref, Scalar
-from gateway.sensitivity.measurement import Lattice, Total
+from gateway.ranges.lattice import Lattice
+from gateway.sensitivity.measurement import Total
 
 MOST_BEHIND: Final = 40
 

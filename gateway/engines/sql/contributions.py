@@ -26,10 +26,10 @@ from gateway.engines.sql.per_unit import cap_sum, own_integer
 from gateway.engines.sql.pieces import WHOLE, infix
 from gateway.engines.sql.relations import Relations
 from gateway.plan.scalars import Scalar
+from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
-    Lattice,
     Products,
     Quantity,
     Rows,

@@ -33,8 +33,9 @@ from gateway.plan.aggregates import ORDERED, Measure, WindowCall
 from gateway.plan.fields import TEXT
 from gateway.plan.scalars import Literal, Scalar
 from gateway.plan.sql_text import decimal_sql
+from gateway.ranges.lattice import person_lattice
 from gateway.ranges.relations import range_of
-from gateway.sensitivity.measurement import DistanceOrigin, Total, person_lattice
+from gateway.sensitivity.measurement import DistanceOrigin, Total
 
 _ZERO: Final[Sql] = literal_column("0")
 _ONE: Final[Sql] = literal_column("1")

@@ -120,7 +120,7 @@ _KINDS: Final[dict[str, _Kind]] = {
 
 def arrow_chunks(answer: Answer) -> Iterator[bytes]:
     """The schema with the first rows, then some thousand rows at a time, then the end of the stream."""
-    rows = TextRows.of(answer.rows)
+    rows = answer.rows
     kinds = [_kind(column.type, place, rows) for place, column in enumerate(answer.columns)]
     fields = [
         na.c_schema(kind.schema).modify(name=column.name)

@@ -201,7 +201,8 @@ def _answering(
 ) -> Callable[[threading.Event], Response]:
     def work(gone: threading.Event) -> Response:
         answer = door.answer(subject, request, gone)
-        return answer_response(door, subject, request.dataset, answer, wanted, sending)
+        accounts = partial(door.accounts, subject, request.dataset)
+        return answer_response(answer, accounts, wanted, sending)
 
     return work
 

@@ -27,11 +27,9 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Send
 
 from gateway.budget.report import AccountBalance
-from gateway.columnar.texts import BLOCK, TextRows
+from gateway.columnar.texts import BLOCK
 from gateway.errors import Code, GatewayError, SyntaxRefused
 from gateway.frontends.rest import arrow_response as arrow_stream
-from gateway.frontends.rest.gateway_api import QueryApi
-from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import about_json, answer_json, ascii_json, json_chunks
 from gateway.requests.request import Answer
 
@@ -102,7 +100,7 @@ _QUOTED: Final = re.compile(r'[",\r\n]|^$|^\s|\s$|^\\\.$')
 def csv_chunks(answer: Answer) -> Iterator[bytes]:
     """The header line, then some thousand rows at a time."""
     yield _lines([[column.name for column in answer.columns]])
-    for many, columns in TextRows.of(answer.rows).parts():
+    for many, columns in answer.rows.parts():
         yield _lines(zip(*columns, strict=True) if columns else [()] * many)
 
 
@@ -150,18 +148,15 @@ _ROWS_ALONE: Final[dict[Format, tuple[str, Callable[[Answer], Iterator[bytes]]]]
 
 Sending: TypeAlias = Callable[[Iterator[bytes]], AsyncGenerator[bytes, None]]
 """How parts are sent while they are made."""
+ReadAccounts: TypeAlias = Callable[[], Sequence[AccountBalance]]
+"""Reads the accounts that an answer is shown with."""
 
 
-def answer_response(  # noqa: PLR0917 - an answer, who asked, and how it is to be told
-    door: QueryApi,
-    subject: Subject,
-    dataset: str | None,
-    answer: Answer,
-    wanted: Format,
-    sending: Sending | None,
+def answer_response(
+    answer: Answer, accounts: ReadAccounts, wanted: Format, sending: Sending | None
 ) -> Response:
     """The response; small answers, and all answers without `sending`, are sent at once."""
-    about = about_json(answer, *_accounts(door, subject, dataset))
+    about = about_json(answer, *_read(accounts))
     headers: dict[str, str] = {}
     if wanted is Format.JSON:
         media_type, parts = _JSON, json_chunks(answer, about)
@@ -177,18 +172,14 @@ def answer_response(  # noqa: PLR0917 - an answer, who asked, and how it is to b
     return StreamedResponse(sending(parts), headers, media_type)
 
 
-def answer_body(
-    door: QueryApi, subject: Subject, dataset: str | None, answer: Answer
-) -> dict[str, Any]:
+def answer_body(answer: Answer, accounts: ReadAccounts) -> dict[str, Any]:
     """The body of an answer."""
-    return answer_json(answer, *_accounts(door, subject, dataset))
+    return answer_json(answer, *_read(accounts))
 
 
-def _accounts(
-    door: QueryApi, subject: Subject, dataset: str | None
-) -> tuple[Sequence[AccountBalance], tuple[str, ...]]:
+def _read(accounts: ReadAccounts) -> tuple[Sequence[AccountBalance], tuple[str, ...]]:
     """The accounts; the answer is charged, so it is returned even if they cannot be read."""
     try:
-        return door.accounts(subject, dataset), ()
+        return accounts(), ()
     except GatewayError:
         return (), (_LOST_ACCOUNTS,)

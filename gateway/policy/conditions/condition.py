@@ -177,6 +177,12 @@ class Condition:
             return Truth.TRUE
         return Truth.FALSE if result is False else Truth.NEITHER
 
+    def is_true(self, facts: Facts) -> bool:
+        return self.outcome(facts) is Truth.TRUE
+
+    def is_false(self, facts: Facts) -> bool:
+        return self.outcome(facts) is Truth.FALSE
+
 
 def compile_condition(text: str) -> Condition:
     """The condition written as `text`; refused if it is invalid, or can never be true."""

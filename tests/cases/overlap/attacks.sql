@@ -663,3 +663,43 @@ SELECT COUNT(*) FROM (
 -- title: a constant from a subquery in a filter
 SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FILTER (WHERE birth_year <> (SELECT 1961)) FROM patients;
+
+-- title: a boundary as a key after a boundary as a condition
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT birth_year >= 1923, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: a boundary as a key beside another key
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT region, birth_year >= 1923, COUNT(*) FROM patients GROUP BY 1, 2;
+
+-- title: a boundary as a CASE
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT CASE WHEN birth_year >= 1923 THEN 'a' END, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: a boundary as a quotient
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT birth_year / 1923, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: decades that begin beside the boundary
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT (birth_year + 7) / 10, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: two tables by two boundaries
+SELECT region, birth_year >= 1923, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT region, birth_year >= 1922, COUNT(*) FROM patients GROUP BY 1, 2;
+
+-- title: means that the lattice rounds to a count above a value
+SELECT AVG(cost * 0.00001 + 1000000000.5) FROM visits;
+SELECT AVG(cost * 0.00001 + 1000000000.50001) FROM visits;
+
+-- title: a product whose other factor a filter makes small
+SELECT AVG(income * (birth_year - 1980 + 0.00001) + 1000000000.5) FILTER (WHERE birth_year = 1980) FROM patients;
+SELECT AVG(income * (birth_year - 1980 + 0.00001) + 1000000000.50001) FILTER (WHERE birth_year = 1980) FROM patients;
+
+-- title: ties in an order that are a condition on two columns
+SELECT SUM(l) FROM (SELECT patient_id, k, lag(tag) OVER (PARTITION BY patient_id ORDER BY birth_year) l FROM (SELECT p.patient_id, birth_year, (income > 50000) = (cost > 100) k, CASE WHEN cost > 100 THEN 1 ELSE 0 END tag FROM patients p JOIN visits v ON v.patient_id = p.patient_id) t) u WHERE k OR NOT k;
+SELECT SUM(l) FROM (SELECT patient_id, k, lag(tag) OVER (PARTITION BY patient_id ORDER BY birth_year) l FROM (SELECT p.patient_id, birth_year, (income > 50001) = (cost > 100) k, CASE WHEN cost > 100 THEN 1 ELSE 0 END tag FROM patients p JOIN visits v ON v.patient_id = p.patient_id) t) u WHERE k OR NOT k;
+
+-- title: a small group by a key that HAVING picks
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT COUNT(*) FROM patients WHERE region = 'west' GROUP BY birth_year >= 1923 HAVING birth_year >= 1923;

@@ -448,3 +448,7 @@ SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY pati
 SELECT COUNT(*) FROM (
   SELECT patient_id, COUNT(*) FILTER (WHERE diagnosis = 'flu') AS n FROM visits GROUP BY patient_id
 ) t WHERE n >= 3;
+
+-- title: decades after a condition on years
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT birth_year / 10 * 10, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;

@@ -62,7 +62,7 @@ def test_repeat_is_neither_planned_nor_computed_again(place: Place, calls: Calls
     )
     assert (again.notices, again.reused, again.price) == (first.notices, first.reused, first.price)
     assert not again.charged
-    past = place.asking.queries(place.subject("alice"), 2, None)
+    past = place.asking.own.questions(place.subject("alice"), 2, None)
     assert [one.outcome for one in past] == ["reused", "reused"]
 
 
@@ -287,8 +287,9 @@ def test_what_is_kept_is_let_go_of_when_the_policies_were_read_again(
     place = few.place(PURE)
     _asked_three_times(place, calls)
     repeats = few.asking.services.repeats
-    before = repeats._kept[place.dataset]
+    _, before = repeats._caches[place.dataset]
     place.change_policy("max: 10000", "max: 9999")
     place.ask(_SUM)
-    assert repeats._kept[place.dataset] is not before
-    assert repeats.of(place.asking.served.all()[place.dataset]) is repeats._kept[place.dataset]
+    _, after = repeats._caches[place.dataset]
+    assert after is not before
+    assert repeats.of(place.asking.served.all()[place.dataset]) is after

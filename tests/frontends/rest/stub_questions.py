@@ -12,6 +12,8 @@ from fastapi import FastAPI
 from fix_gateway import Client
 
 from gateway.budget.report import AccountBalance
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.errors import Code, Unauthenticated
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
@@ -49,8 +51,8 @@ ANSWER = Answer(
         AnswerColumn("region", "text", noisy=False),
         AnswerColumn("count", "bigint", noisy=True, mechanism="discrete_laplace", scale=20.0),
     ),
-    rows=(("north", "2517"), (None, "12")),
-    intervals=((None, (2457.0, 2577.0)), (None, (-48.0, 72.0))),
+    rows=TextRows.of((("north", "2517"), (None, "12"))),
+    intervals=IntervalRows.of(((None, (2457.0, 2577.0)), (None, (-48.0, 72.0)))),
     price=Epsilon.parse("0.05"),
     charged=Epsilon.parse("0.05"),
     rho=None,
@@ -65,6 +67,10 @@ ESTIMATE = Estimate(
 
 
 def answering(**changes: Any) -> Answer:  # noqa: ANN401  # any field
+    if "rows" in changes:
+        changes["rows"] = TextRows.of(changes["rows"])
+    if "intervals" in changes:
+        changes["intervals"] = IntervalRows.of(changes["intervals"])
     return replace(ANSWER, **changes)
 
 

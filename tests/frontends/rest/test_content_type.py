@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from laws import for_each
 
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.rest.arrow_response import arrow_chunks
 from gateway.frontends.rest.response import Format, csv_chunks, format_of
@@ -151,8 +153,8 @@ def _answer(
             AnswerColumn(name, type_name, noisy=True)
             for name, type_name in zip(given, types, strict=True)
         ),
-        rows=tuple(rows),
-        intervals=(),
+        rows=TextRows.of(rows),
+        intervals=IntervalRows.of(()),
         price=Epsilon.zero(),
         charged=Epsilon.zero(),
         rho=None,

@@ -63,7 +63,7 @@ class Everywhere(SourceAccess):
 
     def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
         """Which databases can compute it; a refusal where none can."""
-        nothing, refusals = stage_placeholders(self.cut), []
+        nothing, refusals = stage_placeholders(self.query.cut), []
         for worlds in self.every:
             try:
                 for one in bought:
@@ -129,7 +129,7 @@ class Everywhere(SourceAccess):
         return dict(zip(analysis.histograms, first, strict=True))
 
     def _bounded(self, worlds: Worlds, analysis: Analysis) -> BoundedRelease:
-        return bound_release(analysis, now=self.now, proven=worlds.proven)
+        return bound_release(analysis, now=self.query.question.asked_at, proven=worlds.proven)
 
     def _render(self, worlds: Worlds, analysis: Analysis, staged: Mapping[str, StagedRows]) -> None:
         release = self._bounded(worlds, analysis)

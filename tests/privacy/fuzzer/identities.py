@@ -14,9 +14,8 @@ from privacy.fuzzer.chance import Chance
 from privacy.fuzzer.statements import Sentence
 from property.moves import Groups
 
-from gateway.binding.bound import Cut
 from gateway.datasets.dataset import ServedDataset
-from gateway.pricing.price import AnalyzedStatement
+from gateway.pricing.price import AnalyzedQuery
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import scope_of
 from gateway.release_cache.fingerprints import Constants
@@ -50,12 +49,12 @@ class Identities:
 
 
 def wanted_by(
-    serving: ServedDataset, cut: Cut, spending: AnalyzedStatement, query_id: str
+    serving: ServedDataset, query: AnalyzedQuery, query_id: str
 ) -> Mapping[int, MeasurementRequest]:
     """What tells the parts of a statement apart from those of others, by the ids of their analyses."""
-    constants = Constants(cut, query_id)
+    constants = Constants(query.cut, query_id)
     found = {}
-    for place, release in enumerate(spending.releases):
+    for place, release in enumerate(query.releases):
         content = constants.before(place)
         for analysis in release.parts:
             found[id(analysis)] = _wanted(serving, analysis, content)

@@ -14,12 +14,12 @@ from privacy.fuzzer.trial import NOON, PRICE, Bench
 from property.moves import Groups, excesses, groups_of
 from queries import analyzed
 
-from gateway.binding.bound import Cut, Release, Stage
+from gateway.binding.bound import Release, Stage
 from gateway.cancellation import CancelEvent
 from gateway.datasets.dataset import ServedDataset
 from gateway.errors import Code, Refusal
 from gateway.noise.allocation import ReleaseNoise
-from gateway.pricing.price import noise_for_price
+from gateway.pricing.price import AnalyzedQuery, noise_for_price
 from gateway.requests.request import Request
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.prepare import SourceAccess
@@ -82,27 +82,29 @@ class _Asked:
     """A statement without stages, whose groups are listed: what the gateway asks of its source for it."""
 
     def __init__(
-        self, serving: ServedDataset, cut: Cut, parts: Sequence[ReleaseNoise], limit_s: float
+        self,
+        serving: ServedDataset,
+        query: AnalyzedQuery,
+        parts: Sequence[ReleaseNoise],
+        limit_s: float,
     ) -> None:
         self.parts = parts
-        self._access: tuple[Any, ...] = (serving, "alice", cut, NOON, limit_s, CancelEvent())
+        self._access: tuple[Any, ...] = (serving, query, limit_s, CancelEvent())
 
     @classmethod
     def of(cls, made: Bench, said: Sentence) -> "_Asked | None":
         serving = made.serving()
         request = Request(said.sql, parameters=said.values)
-        query = analyzed(made.services, made.subjects["alice"], request, NOON, lambda *_: serving)
+        query = analyzed(made.services, made.subjects["alice"], request, NOON, serving)
         cut = query.cut
-        if any(isinstance(one, Stage) for one in cut.steps) or not query.statement.measures:
+        if any(isinstance(one, Stage) for one in cut.steps) or not query.measures:
             return None
-        parts = [
-            part for one in noise_for_price(serving, query.statement, PRICE) for part in one.parts
-        ]
+        parts = [part for one in noise_for_price(query, PRICE) for part in one.parts]
         alike = all(isinstance(one.analysis.groups, EnumeratedGroups) for one in parts)
         measured = all(one.analysis.measurements for one in parts)
         if not (alike and measured and any(isinstance(one, Release) for one in cut.steps)):
             return None
-        return cls(serving, cut, parts, made.services.limit_s)
+        return cls(serving, query, parts, made.services.limit_s)
 
     def answers(self) -> list[Groups]:
         """As the source answers now, on the connection that was kept."""

@@ -31,8 +31,8 @@ from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.requests.request import Request
 from gateway.results.constants import run_with_guards
 from gateway.results.rollup import PricedRelease
-from gateway.stages.execute import ResultCache
 from gateway.stages.finish import finish_query
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.stages.services import Services
 
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -108,16 +108,14 @@ class Bench:
         number = int.from_bytes(sha256(outcome.seed.encode()).digest()[:4])
         subject = self.subjects[said.subject]
         request = Request(said.sql, parameters=said.values)
-        query = analyzed(self.services, subject, request, NOON, lambda *_: serving)
-        cut, statement = query.cut, query.statement
-        price = PRICE if statement.measures else None
-        releases = tuple(map(_silent, noise_for_price(serving, statement, price)))
+        query = analyzed(self.services, subject, request, NOON, serving)
+        cut = query.cut
+        price = PRICE if query.measures else None
+        releases = tuple(map(_silent, noise_for_price(query, price)))
         never = CancelEvent()
         with Everywhere(
             serving,
-            subject.name,
-            cut,
-            NOON,
+            query,
             self.services.limit_s,
             never,
             every=self.every,
@@ -125,7 +123,7 @@ class Bench:
             found=outcome.found,
             nobody=number % _NOBODY == 0,
             sql=said.sql,
-            wanted=wanted_by(serving, cut, statement, outcome.seed) if self.catalog.holds else {},
+            wanted=wanted_by(serving, query, outcome.seed) if self.catalog.holds else {},
             identities=self.identities,
         ) as access:
             access.prepare(part for one in releases for part in one.priced.parts)
@@ -137,7 +135,7 @@ class Bench:
                 entropy=Stream(outcome.seed),
                 cancelled=never,
                 limit_s=self.services.limit_s,
-                results=ResultCache(),
+                repeats=RepeatCache(),
             )
             return
         with query.session() as twin:

@@ -9,10 +9,11 @@ from typing import Any, cast
 import pytest
 
 from gateway.binding.bound import Fetch, Release
+from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import CachePosition, ReleaseCache
-from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.query_plan import Quote
-from gateway.stages.quote_cache import Basis, QuoteCache
+from gateway.release_cache.query_plan import Basis
+from gateway.stages.purchase import Quote
+from gateway.stages.repeat_cache import RepeatCache
 
 _NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _ACCOUNTS: Any = ("alice's", "the dataset's")  # compared, no more
@@ -27,21 +28,22 @@ def _query(steps: tuple[object, ...] | None = None, known: object = None) -> Ana
         "AnalyzedQuery",
         SimpleNamespace(
             cut=SimpleNamespace(steps=(release,) if steps is None else steps),
-            dataset=object(),
-            statement=SimpleNamespace(
-                releases=(object(),),
-                known=known or {},
-                request=SimpleNamespace(epsilon=None, fresh=False),
-            ),
-            subject=SimpleNamespace(name="alice"),
             policy=SimpleNamespace(max_age=_AGE),
+            releases=(object(),),
+            known=known or {},
+            epsilon=None,
+            question=SimpleNamespace(request=SimpleNamespace(fresh=False)),
+            subject="alice",
         ),
     )
 
 
 def _quote(*, is_repeat: bool = True) -> Quote:
     """The oldest entry that was looked at is a day old; it may be another than those that are taken."""
-    plan = SimpleNamespace(parts=SimpleNamespace(oldest=_NOON - timedelta(days=1)))
+    plan = SimpleNamespace(
+        context=SimpleNamespace(now=_NOON, basis=_BASIS),
+        oldest=_NOON - timedelta(days=1),
+    )
     return cast("Quote", SimpleNamespace(plan=plan, is_repeat=is_repeat, since=_NOON))
 
 
@@ -52,10 +54,10 @@ def _cache(ordinal: int = 7) -> ReleaseCache:
 
 def test_quote_of_a_repeat_is_kept() -> None:
     """The negative control of the others: nothing has changed."""
-    quotes, query, quote = QuoteCache(), _query(), _quote()
-    quotes.keep(query, quote, _BASIS, _cache(), _NOON)
-    assert quotes.find(query, _BASIS, _NOON) is quote
-    assert quotes.find(query, replace(_BASIS), _NOON + timedelta(days=6)) is quote
+    quotes, query, quote = RepeatCache(), _query(), _quote()
+    quotes.keep_quote(query, quote, _cache())
+    assert quotes.find_quote(query, _BASIS, _NOON) is quote
+    assert quotes.find_quote(query, replace(_BASIS), _NOON + timedelta(days=6)) is quote
 
 
 @pytest.mark.parametrize(
@@ -76,9 +78,9 @@ def test_quote_is_not_kept_when_it_may_depend_on_more(
     query: AnalyzedQuery, quote: Quote, cache: ReleaseCache
 ) -> None:
     """What is charged or tells something new; what rests on two positions of the log, or on rows."""
-    quotes = QuoteCache()
-    quotes.keep(query, quote, _BASIS, cache, _NOON)
-    assert quotes.find(query, _BASIS, _NOON) is None
+    quotes = RepeatCache()
+    quotes.keep_quote(query, quote, cache)
+    assert quotes.find_quote(query, _BASIS, _NOON) is None
 
 
 @pytest.mark.parametrize(
@@ -95,27 +97,27 @@ def test_quote_is_not_kept_when_it_may_depend_on_more(
 )
 def test_quote_is_not_given_when_something_moved(basis: Basis, now: datetime) -> None:
     """Each thing that planning looks at, alone."""
-    quotes, query = QuoteCache(), _query()
-    quotes.keep(query, _quote(), _BASIS, _cache(), _NOON)
-    assert quotes.find(query, basis, now) is None
+    quotes, query = RepeatCache(), _query()
+    quotes.keep_quote(query, _quote(), _cache())
+    assert quotes.find_quote(query, basis, now) is None
 
 
 @pytest.mark.parametrize(
     "part",
-    ["cut", "dataset", "releases", "subject", "epsilon", "fresh"],
+    ["cut", "policy", "releases", "subject", "epsilon", "fresh"],
 )
 def test_quote_is_not_given_to_another_query(part: str) -> None:
     """Equal parts are not enough: what is kept is known by its identity."""
-    quotes, query = QuoteCache(), _query()
-    quotes.keep(query, _quote(), _BASIS, _cache(), _NOON)
+    quotes, query = RepeatCache(), _query()
+    quotes.keep_quote(query, _quote(), _cache())
     there = cast("Any", query)
     match part:
-        case "cut" | "dataset":
-            setattr(there, part, SimpleNamespace(**vars(there.cut)) if part == "cut" else object())
+        case "cut" | "policy":
+            setattr(there, part, SimpleNamespace(**vars(getattr(there, part))))
         case "releases":
-            there.statement.releases = (object(),)
-        case "subject":
-            there.subject = SimpleNamespace(name="bob")
+            there.releases = (object(),)
+        case "fresh":
+            there.question.request.fresh = "another"
         case _:
-            setattr(there.statement.request, part, "another")
-    assert quotes.find(query, _BASIS, _NOON) is None
+            setattr(there, part, "another")
+    assert quotes.find_quote(query, _BASIS, _NOON) is None

@@ -1,7 +1,8 @@
-"""The query plan and the quote, as values: what earlier answers give, what is measured, and what that costs.
+"""What a query buys, as values: its quote, its bill, and what is released for it.
 
-A quote is what `gateway.stages.quote` makes, `gateway.stages.charge` charges and `gateway.stages.execute` runs. What
-follows from it is computed once, because one quote may answer many repeats (`gateway.stages.quote_cache`).
+`gateway.stages.quote` makes a quote: what earlier answers give, what is measured, and what that costs.
+`gateway.stages.charge` charges it and gives the bill, `gateway.stages.execute` runs it and gives what is released. What
+follows from a quote is computed once, because one quote may answer many repeats (`gateway.stages.repeat_cache`).
 """
 
 from collections.abc import Mapping
@@ -10,42 +11,17 @@ from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 
-from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import ReleaseNoise
+from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedRelease
-from gateway.release_cache.cache import CachePosition
-from gateway.release_cache.cost_sharing import Debts, copies_of, plan_entries
-from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.cost_sharing import copies_of, plan_entries
+from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.events import EntryCharged, Event
-from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan
+from gateway.release_cache.query_plan import QueryPlan
 from gateway.requests.request import CacheUse
-from gateway.units import Epsilon
-
-
-@dataclass(frozen=True)
-class QueryPlan:
-    """Which parts are taken from earlier answers, which are measured, and what both cost.
-
-    `seen` is the position of the log that it was planned at. `path` are the accounts that are charged, from the analyst's
-    own up to the ledger's.
-    """
-
-    seen: CachePosition
-    parts: ReusePlan
-    context: ReuseContext
-    debts: Debts
-    path: tuple[str, ...]
-
-    @property
-    def cost(self) -> Fraction:
-        """What is measured, in the ledger's currency."""
-        return self.context.cost * self.parts.bought
-
-    @property
-    def charged(self) -> Epsilon:
-        """What the analyst's own account gives, in epsilon, where it is the one that binds."""
-        given = self.cost + self.debts.of(self.path[0])
-        return Epsilon(self.context.price.value * given / self.context.cost)
+from gateway.results.constants import ConstantTable
+from gateway.results.rollup import NoisyRelease
+from gateway.units import Delta, Epsilon
 
 
 @dataclass(frozen=True)
@@ -53,13 +29,12 @@ class Quote:
     """A query that is planned, audited and priced: what `charge_quote` charges and `execute_query` runs.
 
     `plan` is None if the query measures nothing. `touched` are the cells of an immutable partition that it is confined to,
-    by what was `proven` of the source's tables when the quote was made.
+    by what was proven of the source's tables when the quote was made.
     """
 
     releases: tuple[PlannedRelease, ...]
     plan: QueryPlan | None = None
     touched: tuple[str, ...] | None = None
-    proven: Mapping[str, TableProof] = field(default_factory=dict, repr=False)
 
     @cached_property
     def purchases(self) -> tuple[ReleaseNoise, ...]:
@@ -70,7 +45,7 @@ class Quote:
     @cached_property
     def charges(self) -> bool:
         """Whether any account gives anything for it."""
-        return self.plan is not None and bool(self.plan.parts.bought or self.plan.debts.owed)
+        return self.plan is not None and bool(self.plan.bought or self.plan.debts.owed)
 
     @cached_property
     def is_repeat(self) -> bool:
@@ -88,7 +63,7 @@ class Quote:
         """What is written down when it is charged."""
         if self.plan is None:
             return ()
-        accounts = frozenset(self.plan.path)
+        accounts = frozenset(self.plan.context.path)
         new = [
             EntryCharged(
                 one.entry, accounts, None if one.copied is None else one.copied.entry.release
@@ -102,7 +77,7 @@ class Quote:
     @cached_property
     def entries(self) -> tuple[CacheEntry, ...]:
         """The cache entries that something is taken from."""
-        return () if self.plan is None else tuple(plan_entries(self.plan.parts))
+        return () if self.plan is None else tuple(plan_entries(self.plan))
 
     @cached_property
     def taken(self) -> tuple[CacheEntry, ...]:
@@ -117,9 +92,41 @@ class Quote:
     @cached_property
     def reused(self) -> CacheUse | None:
         """How the whole answer came from the cache; None if a part of it did not."""
-        return None if self.plan is None else self.plan.parts.reused
+        return None if self.plan is None else self.plan.reused
 
     @cached_property
     def partly(self) -> bool:
         """Whether a part of the answer came from the cache and a part did not."""
-        return self.plan is not None and self.plan.parts.partly
+        return self.plan is not None and self.plan.partly
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A quote that is charged: it may run now. `contents` are the cached integers that it takes.
+
+    `price` is the offered price; `charged`, `rho` and `delta` are what the analyst's own account paid.
+    """
+
+    quote: Quote
+    contents: Mapping[str, Content] = field(default_factory=dict)
+    price: Epsilon = field(default_factory=Epsilon.zero)
+    charged: Epsilon = field(default_factory=Epsilon.zero)
+    rho: Fraction | None = None
+    delta: Delta = field(default_factory=Delta.zero)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Released:
+    """A query whose numbers are released: what is left is PostgreSQL's own work over them.
+
+    `constants` are relations for the twin, `noisy` the noisy tables among them by the names of their releases, and
+    `small` the rows of each release whose aggregates are blank. `undefined`: NULL was staged for a missing value.
+    """
+
+    query: AnalyzedQuery
+    bill: Bill
+    constants: Mapping[str, ConstantTable]
+    noisy: Mapping[str, NoisyRelease]
+    small: Mapping[str, frozenset[int]]
+    undefined: bool = False
