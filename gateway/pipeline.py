@@ -70,7 +70,7 @@ def answer(services: Services, question: Question, cancelled: threading.Event) -
                     wait=services.pace.wait,
                     cancelled=cancelled,
                 )
-        if question.request.idempotency is not None and found.charged:
+        if question.request.idempotency is not None and record.is_charged:
             services.kept.keep(found, question.subject.name)
         return found
 

@@ -285,7 +285,7 @@ _MOST: Final = 1_000
 _OF_THE_MOMENT: Final = frozenset(
     {Reason.LIMIT_EXCEEDED, Reason.TIMEOUT, Reason.BACKEND_UNAVAILABLE, Reason.INTERNAL}
 )
-_LONGEST: Final = 8_192  # longer texts are bound each time: memory is bounded by both
+LONGEST_KEPT: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
 _Key: TypeAlias = tuple[str, tuple[Given, ...], bool]
 
@@ -308,7 +308,7 @@ class StatementCache:
         found = self._known.find(key)
         if found is None:
             found = self._fresh(sql, key[1], describe)
-            if len(sql) <= _LONGEST and not _passes_over(found):
+            if len(sql) <= LONGEST_KEPT and not _passes_over(found):
                 self._known.put(key, found)
         if isinstance(found, Refusal):
             raise copy(found)  # its traceback would be shared, too

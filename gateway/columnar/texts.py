@@ -126,6 +126,11 @@ class Texts(Elements[Text]):
         return cls(blocks, many)
 
     @property
+    def size(self) -> int:
+        """The bytes of all texts."""
+        return sum(len(block.joined) for block in self.blocks)
+
+    @property
     def has_missing(self) -> bool:
         return any(one.missing is not None for one in self.blocks)
 
@@ -173,7 +178,7 @@ class TextRows(Elements[Row]):
     @property
     def size(self) -> int:
         """The bytes of all texts."""
-        return sum(len(block.joined) for one in self.columns for block in one.blocks)
+        return sum(one.size for one in self.columns)
 
     def parts(self, blocks: int = 1) -> Iterator[tuple[int, list[list[Text]]]]:
         """The table in parts of that many blocks: the number of rows of a part, and its columns."""

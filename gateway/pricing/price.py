@@ -113,13 +113,13 @@ def price_of(query: AnalyzedQuery) -> Epsilon:
 
 
 def require_worth(policy: Policy, price: Epsilon, part: Fraction) -> None:
-    """Refuse a top-up below the lowest price: that part of the price is a price as well."""
+    """Refuse to measure for less than the lowest price: the part of a price that is not cached is a price as well."""
     lowest = policy.privacy.lowest_price
     if part and price * part < lowest:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"improving the earlier answer would cost less than {lowest}, the lowest price",
-            "use a higher `epsilon`, or leave it out to get the earlier answer",
+            f"what no earlier answer contains would cost less than {lowest}, the lowest price",
+            "use a higher `epsilon`, or send what is new in a query of its own",
         )
 
 

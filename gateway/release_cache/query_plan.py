@@ -195,19 +195,6 @@ class QueryPlan:
         return sum((one.cost for one in self.shares), Fraction(0))
 
     @cached_property
-    def topped_up(self) -> Fraction:
-        """The fraction of the price that tops up cached values."""
-        return sum(
-            (
-                share
-                for part in self.parts
-                for match, share in zip(part.slots, part.shares.slots, strict=True)
-                if match is not None and share is not None
-            ),
-            Fraction(0),
-        )
-
-    @cached_property
     def reused(self) -> CacheUse | None:
         """How the whole answer came from the cache; None if a part of it did not, or if nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}

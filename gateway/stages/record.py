@@ -94,6 +94,11 @@ class QueryRecord:
         )
         return cls(asked, journal=journal, trail=trail, emit=emit, now=now)
 
+    @property
+    def is_charged(self) -> bool:
+        """Whether a charge is durable, also one that takes nothing from the analyst's own account."""
+        return self._progress is Progress.CHARGED
+
     def set_dataset(self, policy: Policy) -> None:
         self.asked = replace(self.asked, dataset=policy.name)
         self._most_stops = policy.timeouts_per_day

@@ -28,6 +28,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Final, TypeAlias
 
+from gateway.binding.bind import LONGEST_KEPT
 from gateway.binding.bound import Release
 from gateway.datasets.dataset import ServedDataset
 from gateway.lru_cache import LruCache
@@ -40,7 +41,8 @@ from gateway.stages.purchase import Bill, Quote, Released
 from gateway.units import Epsilon
 
 _MOST: Final = 1_000  # quotes
-_MOST_CELLS: Final = 1_000_000  # of all kept tables together, and of all kept answers
+_MOST_BYTES: Final = 64 * 2**20  # of all kept tables together, and of all kept answers
+_OF_A_CELL: Final = 16  # bytes, beside its text: its interval, and where it begins
 _Key: TypeAlias = tuple[int, int, tuple[int, ...], str, Epsilon | None, bool]
 
 
@@ -50,9 +52,11 @@ class RepeatCache:
     def __init__(self) -> None:
         # the query is kept beside its quote: the key names parts of it by identity
         self._quotes: LruCache[_Key, tuple[AnalyzedQuery, Quote]] = LruCache(_MOST)
-        self._released: LruCache[int, Released] = LruCache(_MOST_CELLS, lambda _, one: _cells(one))
+        self._released: LruCache[int, Released] = LruCache(
+            _MOST_BYTES, lambda _, one: _size_of_tables(one)
+        )
         self._answers: LruCache[int, tuple[Released, Answer]] = LruCache(
-            _MOST_CELLS, lambda _, one: 1 + len(one[1].rows) * len(one[1].columns)
+            _MOST_BYTES, lambda _, one: _size_of_answer(one[1])
         )
 
     def find_quote(self, query: AnalyzedQuery, basis: Basis, now: datetime) -> Quote | None:
@@ -68,6 +72,8 @@ class RepeatCache:
         """Keep the quote of a repeat; do nothing with another."""
         if quote.plan is None or quote.plan.oldest is None or not quote.is_repeat:
             return
+        if len(query.question.request.sql) > LONGEST_KEPT:
+            return  # it is bound anew each time, so its quote would never be found
         if query.known or not all(isinstance(one, Release) for one in query.cut.steps):
             return
         with cache.still:
@@ -122,8 +128,16 @@ class Repeats:
             return known[1]
 
 
-def _cells(done: Released) -> int:
-    return 1 + sum(len(texts) for one in done.constants.values() for texts in one.texts)
+def _size_of_tables(done: Released) -> int:
+    return sum(
+        texts.size + _OF_A_CELL * (1 + len(texts))
+        for one in done.constants.values()
+        for texts in one.texts
+    )
+
+
+def _size_of_answer(answer: Answer) -> int:
+    return answer.rows.size + _OF_A_CELL * (1 + len(answer.rows)) * (1 + len(answer.columns))
 
 
 def _key(query: AnalyzedQuery) -> _Key:

@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from gateway.binding.bind import LONGEST_KEPT
 from gateway.binding.bound import Fetch, Release
+from gateway.columnar.texts import Block, Texts
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import CachePosition, ReleaseCache
 from gateway.release_cache.query_plan import Basis
-from gateway.stages.purchase import Quote
+from gateway.stages.purchase import Bill, Quote
 from gateway.stages.repeat_cache import RepeatCache
 
 _NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -22,7 +24,9 @@ _BASIS = Basis(CachePosition(7, 1), _ACCOUNTS, {})
 _AGE = timedelta(days=7)
 
 
-def _query(steps: tuple[object, ...] | None = None, known: object = None) -> AnalyzedQuery:
+def _query(
+    steps: tuple[object, ...] | None = None, known: object = None, sql: str = "SELECT 1"
+) -> AnalyzedQuery:
     release = Release("r1", cast("Any", None))
     return cast(
         "AnalyzedQuery",
@@ -32,7 +36,7 @@ def _query(steps: tuple[object, ...] | None = None, known: object = None) -> Ana
             releases=(object(),),
             known=known or {},
             epsilon=None,
-            question=SimpleNamespace(request=SimpleNamespace(fresh=False)),
+            question=SimpleNamespace(request=SimpleNamespace(fresh=False, sql=sql)),
             subject="alice",
         ),
     )
@@ -71,8 +75,9 @@ def test_quote_of_a_repeat_is_kept() -> None:
             _cache(),
         ),
         (_query(known={"s1": "rows"}), _quote(), _cache()),
+        (_query(sql="-" * (LONGEST_KEPT + 1)), _quote(), _cache()),
     ],
-    ids=["no repeat", "the log moved", "a step that is no release", "constants"],
+    ids=["no repeat", "the log moved", "a step that is no release", "constants", "bound anew"],
 )
 def test_quote_is_not_kept_when_it_may_depend_on_more(
     query: AnalyzedQuery, quote: Quote, cache: ReleaseCache
@@ -121,3 +126,16 @@ def test_quote_is_not_given_to_another_query(part: str) -> None:
         case _:
             setattr(there, part, "another")
     assert quotes.find_quote(query, _BASIS, _NOON) is None
+
+
+def test_tables_and_answers_are_kept_by_their_bytes() -> None:
+    """A few cells of long texts are as much memory as many cells of short ones."""
+    for length, many, is_kept in ((1_000, 10, True), (1_000, 20_000, False), (1, 2_000_000, False)):
+        texts = Texts([Block(b"x" * length * many, None)], many)
+        constants = {"r1": SimpleNamespace(texts=(texts,))}
+        query = SimpleNamespace(cut=SimpleNamespace(steps=(Release("r1", cast("Any", None)),)))
+        bill = Bill(_quote())
+        done = cast("Any", SimpleNamespace(query=query, bill=bill, constants=constants))
+        repeats = RepeatCache()
+        repeats.keep_released(done)
+        assert (repeats.find_released(bill) is done) is is_kept, (length, many)

@@ -77,6 +77,16 @@ def test_answer_of_a_cell_is_paid_for_in_that_cell_by_whoever_is_told(regions: O
     assert regions.ground.verify_trail().intact
 
 
+def test_answer_whose_charge_makes_no_account_fuller_is_kept_under_its_key(regions: Opened) -> None:
+    """The charge is durable, so the same key gives the same answer."""
+    place = _immutable(regions)
+    place.ask(_NORTH, epsilon=str(float(4 * _PRICE)))
+    key = (f"south {place.dataset}", "what it asked")
+    first = place.ask(_SOUTH, idempotency=key)
+    assert first.charged.value == 0
+    assert place.ask(_SOUTH, idempotency=key) == first
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_what_was_topped_up_lies_where_all_of_it_was_charged(
     regions: Opened,

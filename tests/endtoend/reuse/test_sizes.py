@@ -106,6 +106,19 @@ def test_price_below_the_least_is_refused_and_costs_nothing(place: Place) -> Non
     assert place.ask(_ALL, epsilon="0.5").charged
 
 
+def test_one_new_aggregate_beside_cached_ones_costs_the_least_too(place: Place) -> None:
+    """Each statement that reaches the source is paid for; a twentieth of the least price is not."""
+    place.change_policy("min: 1e-9", "min: 0.5")
+    cached = ", ".join(f"SUM(birth_year + {one})" for one in range(100, 120))
+    place.ask(f"SELECT {cached} FROM patients", epsilon="0.5")
+    spent = place.spent_by_all()
+    with pytest.raises(SyntaxRefused) as refused:
+        place.ask(f"SELECT {cached}, SUM(birth_year - 200) FROM patients", epsilon="0.5")
+    assert refused.value.code is Code.BAD_REQUEST
+    assert place.spent_by_all() == spent
+    assert place.ask("SELECT SUM(birth_year - 200) FROM patients", epsilon="0.5").charged
+
+
 def test_answer_is_not_topped_up_by_less_than_the_least(place: Place) -> None:
     """An increment is a price as well."""
     place.change_policy("min: 1e-9", "min: 0.5")
