@@ -33,6 +33,7 @@ pytest_plugins = (
 
 _scratch = Scratch()
 do_not_look_for_pandas()
+gc.disable()  # until all is collected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -103,9 +104,10 @@ def _is_asked_for(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    # what collection made stays to the end: no later collection of garbage has to look at it
+    # what is imported and collected stays to the end: no collection of garbage has to look at it, now or later
     gc.collect()
     gc.freeze()
+    gc.enable()
     # after that Python's own thresholds would take a tenth of the time
     gc.set_threshold(20_000, 20, 20)
 

@@ -6,13 +6,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from binding.cases import every
-from binding.clinic import CLINIC
+from binding.cases import bind_case, every
 from laws import for_each
 from numpy.typing import NDArray
 from sensitivity.analyses import analysed
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.intervals.expected_error import Error, ExpectedDual, error_of
@@ -219,7 +217,7 @@ def _releases(noise: Noise) -> Iterator[AnalyzedRelease]:
         analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
     )
     for case in every():
-        bound = None if case.refused else bind(case.sql, CLINIC)
+        bound = None if case.refused else bind_case(case)
         for release in bound.releases if isinstance(bound, Cut) else ():
             try:
                 made = analyze_grouping_sets(release.plan, one_set)

@@ -6,13 +6,11 @@ from functools import partial
 from math import ceil, exp
 
 import pytest
-from binding.cases import every
-from binding.clinic import CLINIC
+from binding.cases import bind_case, every
 from hypothesis import given
 from hypothesis import strategies as st
 from sensitivity.analyses import analysed
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.noise.allocation import (
@@ -153,7 +151,7 @@ def test_noise_costs_the_price_for_every_case_that_is_answered(noise: Noise) -> 
     for case in every():
         if case.refused:
             continue
-        bound = bind(case.sql, CLINIC)
+        bound = bind_case(case)
         if not isinstance(bound, Cut):
             continue
         one_set = partial(

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,19 +18,24 @@ DECIDING = ("entropy", "enclosure", "samplers", "allocation")
 FLOATING = {"float", "float64", "float32", "exp", "expm1", "log", "log1p", "sqrt", "pow", "fsum"}
 
 
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def generators(text: str) -> Iterator[str]:
     """Imports of generators, and numpy's own."""
     for name in _imported(text):
         if name.split(".")[0] in GENERATORS or name.startswith("numpy.random"):
             yield name
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Attribute) and node.attr in {"random", "default_rng", "urandom"}:
             yield node.attr
 
 
 def floats(text: str) -> Iterator[str]:
     """Numbers with a point, and names that make floats."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
             yield repr(node.value)
         elif isinstance(node, ast.Name) and node.id in FLOATING:
@@ -39,7 +45,7 @@ def floats(text: str) -> Iterator[str]:
 
 
 def _imported(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

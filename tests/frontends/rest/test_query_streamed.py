@@ -70,9 +70,9 @@ def _mixed(count: int) -> Answer:
 
 
 @cache
-def _numbers() -> TextRows:
-    """More than what a connection has room for."""
-    return TextRows.of([(str(row), str(row * row)) for row in range(40 * BLOCK)])
+def _numbers(blocks: int = 40) -> TextRows:
+    """So many blocks of rows; if not told otherwise, more than what a connection has room for."""
+    return TextRows.of([(str(row), str(row * row)) for row in range(blocks * BLOCK)])
 
 
 def _large(there: TextRows) -> Answer:
@@ -329,7 +329,7 @@ def test_client_that_goes_away_leaves_nothing_behind(listening: Listening, accep
 
 def test_answer_that_is_sent_takes_a_place_until_it_is_there() -> None:
     """Whoever reads slowly many times is refused more, and not what is paid for already."""
-    behind = Behind(_large(_numbers()))
+    behind = Behind(_large(_numbers(3)))
     app = behind.app()
     may_go, began = asyncio.Event(), asyncio.Semaphore(0)
 
