@@ -127,6 +127,8 @@ class Affinity(ComparedValues):
 
     def _parts(self, scalar: Scalar) -> Iterator[Scalar]:
         if isinstance(scalar, Ref):
+            if self.made_of(scalar.field.id) is not None and self.form(scalar).cuts:
+                yield scalar  # a person's sum or mean that its type does not hold is NULL
             yield from self._parts_of_name(scalar.field.id)
         elif (form := self.form(scalar)).cuts:
             yield scalar

@@ -65,7 +65,8 @@ def _alone(measure: Measure, argument: Scalar) -> tuple[Scalar, ...]:
     if measure.function == "count":
         inside = [one for part in parts for one in choice_results(part)]
         return () if any(map(_conditions, inside)) else tuple(moving)
-    return tuple(moving) if _arms_that_count(_as_choice(parts[0])) == 1 else ()
+    counted = _arms_that_count(_as_choice(parts[0]), zero=measure.function == "sum")
+    return tuple(moving) if counted == 1 else ()
 
 
 def _conditions(argument: Scalar) -> tuple[Scalar, ...]:
@@ -139,11 +140,11 @@ def _arm(case: Case, place: int) -> Scalar:
     return Case(branches[: place + 1], _TRUE if place == len(case.branches) else _FALSE, BOOLEAN)
 
 
-def _arms_that_count(part: Scalar) -> int:
-    """The number of results that are not written as NULL or 0, plus those that contain conditions."""
+def _arms_that_count(part: Scalar, *, zero: bool) -> int:
+    """The number of results that are not written as NULL, or with `zero` as 0, plus those that contain conditions."""
     if not isinstance(part, Case):
         return 2
-    counted = [one for one in part.results if _moves(one, zero=True) is _TRUE]
+    counted = [one for one in part.results if _moves(one, zero=zero) is _TRUE]
     return len(counted) + sum(bool(_conditions(one)) for one in part.results)
 
 

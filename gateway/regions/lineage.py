@@ -58,7 +58,7 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 @dataclass
 class Lineage(Derivation):
     """Reads one plan from its root to its tables. `window_rows` are the rows behind each value of a window, `unions` the
-    sides of unions of protected rows, `equalities` the links between columns, both by their texts.
+    sides of unions of protected rows, `equalities` the links between columns, both by their texts; `divisions` divide persons.
     """
 
     _singles: set[str] = field(default_factory=set)
@@ -67,6 +67,7 @@ class Lineage(Derivation):
     window_rows: dict[str, Relation] = field(default_factory=dict)
     unions: dict[str, tuple[UnionSide, ...]] = field(default_factory=dict)
     equalities: dict[str, Scalar] = field(default_factory=dict)
+    divisions: list[Scalar] = field(default_factory=list)
 
     @classmethod
     def over(
@@ -255,6 +256,8 @@ class Lineage(Derivation):
             said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
             like = Ref(Field(name, call.type))
             chosen = self.is_window_choice(call, node.child)
+            parted = (one for one in call.partition if not is_unit(one))
+            self.divisions += [self.resolved(one, below.columns) for one in parted]
             made = self.made(said, like, every, bounds.get(name), chosen=chosen)
             given = tuple(self.resolved(one, below.columns) for one in call.arguments)
             order = (self.resolved(one, below.columns) for one, _ in call.order)
@@ -271,6 +274,9 @@ class Lineage(Derivation):
         below, persons = self._parted(self.of(node.child))
         bounds = columns_of(node, narrowed=False)
         keys = [self.resolved(one, below.columns) for _, one in node.keys]
+        self.divisions += [
+            made for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
+        ]
         listed = [
             scalar_sql(made)
             for made, (_, one) in zip(keys, node.keys, strict=True)

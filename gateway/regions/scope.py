@@ -18,7 +18,7 @@ from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
 from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
-from gateway.regions.chosen_keys import parts_of_key
+from gateway.regions.chosen_keys import KeyPart, parts_of_key
 from gateway.regions.conditional_aggregates import join_regions, regions_of
 from gateway.regions.declarations import declarations
 from gateway.regions.joined_tables import joined_tables
@@ -188,16 +188,29 @@ def _revealed(
 def _of_chosen_keys(
     plan: Aggregate, ground: ReleaseScope, followed: ResolvedPlan
 ) -> Iterator[ReleaseScope]:
-    """The groups of keys whose boundaries the query chose, if their cells are not known."""
+    """The groups of keys whose boundaries the query chose: of the release, if their cells are not known, and of a person.
+
+    How many groups a person has depends on whether his rows are on both sides of the boundary.
+    """
     for (_, scalar), key in zip(plan.keys, ground.keys, strict=True):
         if key.cells is None:
             others = tuple(one for one in ground.keys if one is not key)
             for part in parts_of_key(followed.resolved(scalar), followed.bases):
-                both = join_regions(ground.region, part.region)
-                rest = () if part.rest is None else (_key_of(part.rest, None, followed),)
-                yield replace(
-                    ground, region=both, keys=(*others, *rest), unreadable=_unreadable(both)
-                )
+                yield _part_scope(replace(ground, keys=others), part, followed)
+    if followed.lineage.divisions:
+        rows = followed.rows or followed
+        grouped = ground if rows is followed else _of_relation(ground, rows)
+        for scalar in dict.fromkeys(followed.lineage.divisions):
+            for part in parts_of_key(scalar, followed.bases):
+                yield _part_scope(grouped, part, followed)
+
+
+def _part_scope(ground: ReleaseScope, part: KeyPart, followed: ResolvedPlan) -> ReleaseScope:
+    region = join_regions(ground.region, part.region)
+    rest = () if part.rest is None else (_key_of(part.rest, None, followed),)
+    return replace(
+        ground, region=region, keys=(*ground.keys, *rest), unreadable=_unreadable(region)
+    )
 
 
 def _too_many_sides(ground: ReleaseScope) -> ReleaseScope:

@@ -142,6 +142,17 @@ def test_distribution_of_sums_over_persons_needs_no_filter(aggregate: str) -> No
     assert "filter patients.income" not in _uses(f"SELECT MEDIAN(s) FROM ({inner}) t")
 
 
+def test_sum_that_its_type_does_not_hold_is_a_condition() -> None:
+    """DuckDB's decimals end at 10^28: a person's mean beyond is NULL, and COUNT tells so."""
+    rows = f"""SELECT p.patient_id, visit_date d, MAX(income) x, SUM(income * income * 1000000000) z FROM {_VISITED}
+        GROUP BY 1, 2"""
+    for level in range(5):
+        rows = f"SELECT patient_id, d, MAX(x) x, SUM(z) z FROM ({rows}) r{level} GROUP BY 1, 2"
+    mean = "AVG(x * x * 1000000000 + (z - z) + 9999999997500000000000000000)"
+    inner = f"SELECT patient_id, {mean} m FROM ({rows}) r GROUP BY 1"
+    assert "filter patients.income" in _uses(f"SELECT COUNT(m) FROM ({inner}) t")
+
+
 _TIED: Final = f"""SELECT p.patient_id, birth_year, (income > 50000) = (cost > 100) k,
     CASE WHEN cost > 100 THEN 1 ELSE 0 END tag, 1 z, 2 z FROM {_VISITED}"""
 

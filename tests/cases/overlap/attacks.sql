@@ -743,3 +743,23 @@ SELECT extract(century FROM make_date(birth_year - 22, 1, 1)), COUNT(*) FROM pat
 -- title: a boundary as a key: a logarithm
 SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
 SELECT ln(birth_year - 1922) IS NULL, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+
+-- title: the mean of a truth value
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT AVG((birth_year >= 1923)::int) FROM patients WHERE region = 'west';
+
+-- title: the mean of a multiple of a truth value
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT AVG(2 * (birth_year >= 1923)::int) FROM patients WHERE region = 'west';
+
+-- title: the mean of a product with a truth value
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT AVG(income * (birth_year >= 1923)::int) FROM patients WHERE region = 'west';
+
+-- title: persons with rows on both sides of a year
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, y >= 1961 FROM (SELECT patient_id, birth_year y FROM patients UNION ALL SELECT patient_id, 2020 FROM patients) u) t;
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, y >= 1962 FROM (SELECT patient_id, birth_year y FROM patients UNION ALL SELECT patient_id, 2020 FROM patients) u) t;
+
+-- title: a boundary in the partition of a window
+SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id, visit_date >= DATE '2022-03-05') n FROM visits) t;
+SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id, visit_date >= DATE '2022-03-06') n FROM visits) t;

@@ -468,3 +468,7 @@ SELECT floor((date '2026-01-01' - visit_date) / 365.25), COUNT(*) FROM visits GR
 
 -- title: fiscal years
 SELECT date_trunc('year', visit_date + INTERVAL '3 months'), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: dear and cheap visits of each person
+SELECT AVG(n) FROM (SELECT patient_id, cost > 100 AS dear, COUNT(*) n FROM visits GROUP BY 1, 2) t;
+SELECT dear, AVG(n) FROM (SELECT patient_id, cost > 100 AS dear, COUNT(*) n FROM visits GROUP BY 1, 2) t GROUP BY 1;
