@@ -31,7 +31,8 @@ from gateway.plan.scalars import (
 )
 
 # these choose one of several values of a person
-_CHOOSING: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "median"})
+_FREQUENT: Final = frozenset({"mode", "dp_top"})
+_CHOOSING: Final = _FREQUENT | {"min", "max", "percentile_cont", "percentile_disc", "median"}
 # these add values, or hand one on by its place in the order
 _HANDING_ON: Final = frozenset({"sum", "avg", "count", "lag", "lead"})
 
@@ -68,7 +69,7 @@ class Affinity(ComparedValues):
         Whether values are equal is decided for each pair of rows, of one person too, and without noise.
         """
         chooses = measure.function in _CHOOSING or measure.distinct
-        equal = measure.distinct or measure.function == "mode"
+        equal = measure.distinct or measure.function in _FREQUENT
         return chooses and any(
             self.is_mixed(one, equal=equal, of_person=of_person or equal)
             for one in measure.arguments

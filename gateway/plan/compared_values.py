@@ -15,6 +15,7 @@ the forms that attacks used.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
@@ -49,6 +50,7 @@ _NUMBERED: Final = frozenset(
     }
 )
 _ADDED: Final = frozenset({"sum", "avg"})
+_NEAR: Final = Fraction(1, 2**16)
 _ARITHMETIC: Final = frozenset({"+", "-"})
 
 
@@ -226,10 +228,15 @@ def _is_nothing(result: Scalar) -> bool:
 
 
 def _are_apart(forms: Sequence[Form], *, touching: bool) -> bool:
-    """Whether their values lie in intervals that do not overlap; `touching`: they may have an end in common."""
+    """Whether their values lie in intervals that do not overlap; `touching`: they may have an end in common.
+
+    Otherwise they are also far enough apart that no rounding makes two of them equal.
+    """
     known = sorted(one.ends for one in forms if one.ends is not None)
     if len(known) < len(forms):
         return False
+    near = 0 if touching else _NEAR * max((abs(end) for one in known for end in one), default=0)
     return all(
-        one[1] < other[0] or (touching and one[1] == other[0]) for one, other in pairwise(known)
+        one[1] + near < other[0] or (touching and one[1] == other[0])
+        for one, other in pairwise(known)
     )

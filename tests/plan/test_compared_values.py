@@ -55,6 +55,8 @@ _MIXED: Final = {
         + 900000000 * ((visit_date - visit_date)::bigint + (visit_date - visit_date))) n FROM {_VISITED}
         WHERE visit_date = DATE '2026-01-01' GROUP BY 1) t""",
     "different values of a sum of two columns": f"SELECT COUNT(DISTINCT (income + 212144 + 50 * cost)::real - 50 * cost) FROM {_VISITED}",
+    "a constant that rounding makes equal to the end": f"""SELECT COUNT(DISTINCT (CASE WHEN cost > 100 THEN income
+        ELSE 200000.0000000001 END) * 1.5 + 900000) FROM {_VISITED}""",
     "two CASE of one column over all": f"""SELECT MAX(CASE WHEN cost > 5 THEN income ELSE 300000 END
         + CASE WHEN cost > 5 THEN income ELSE -200000 END) FROM {_VISITED}""",
     "a CASE behind an aggregate and one beside it": f"""SELECT SUM(z) FROM (SELECT patient_id, MAX(m + CASE

@@ -763,3 +763,7 @@ SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, y >= 1962 FROM (SELECT patient
 -- title: a boundary in the partition of a window
 SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id, visit_date >= DATE '2022-03-05') n FROM visits) t;
 SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id, visit_date >= DATE '2022-03-06') n FROM visits) t;
+
+-- title: a chosen key beside a key that is found in the data
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'diabetes' AND visit_date >= DATE '2025-05-01';
+SELECT diagnosis, visit_date >= DATE '2025-05-02', COUNT(DISTINCT patient_id) FROM visits GROUP BY 1, 2;
