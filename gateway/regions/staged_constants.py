@@ -75,12 +75,14 @@ def join_staged(
 ) -> Relation | None:
     """The relation with a join with known constants as a condition; None if it is no such join."""
     constants = [one for one in node.below if isinstance(one, Constant)]
-    if len(constants) != 1 or node.condition is None:
+    if len(constants) != 1:
         return None
     [constant] = constants
     rows = known.get(constant.name)
     if rows is None or not rows.rows or len(rows.rows) > MOST_ROWS:
         return None
+    if node.condition is None:
+        return _beside_one_row(constant, right if constant is node.left else left, rows)
     if node.outer and constant is not node.right:
         return None
     other, beside = (right, left) if constant is node.left else (left, right)
@@ -89,6 +91,15 @@ def join_staged(
     columns = dict(zip((one.id for one in constant.fields), found.columns, strict=True))
     kept = other.conditions if node.outer else (*other.conditions, found.condition)
     return replace(other, columns={**other.columns, **columns}, conditions=kept)
+
+
+def _beside_one_row(constant: Constant, other: Relation, rows: StagedRows) -> Relation | None:
+    """Every row beside the one row of the constant: the same rows, with its values as columns."""
+    if len(rows.rows) != 1:
+        return None
+    values = _literals(rows.rows[0], [one.type for one in constant.fields])
+    columns = dict(zip((one.id for one in constant.fields), values, strict=True))
+    return replace(other, columns={**other.columns, **columns})
 
 
 def match_staged(

@@ -767,3 +767,15 @@ SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id, visit_date >=
 -- title: a chosen key beside a key that is found in the data
 SELECT COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'diabetes' AND visit_date >= DATE '2025-05-01';
 SELECT diagnosis, visit_date >= DATE '2025-05-02', COUNT(DISTINCT patient_id) FROM visits GROUP BY 1, 2;
+
+-- title: beside a constant in one row
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1922;
+SELECT COUNT(*) FROM patients p CROSS JOIN (SELECT 1 AS x) t WHERE region = 'west' AND p.birth_year >= 1923;
+
+-- title: beside constants in one row each
+SELECT COUNT(*) FROM patients p CROSS JOIN (SELECT 1 AS x) t WHERE region = 'west' AND p.birth_year >= 1922;
+SELECT COUNT(*) FROM patients p CROSS JOIN (SELECT 2 AS x) t WHERE region = 'west' AND p.birth_year >= 1923;
+
+-- title: with the boundary in a row beside
+SELECT COUNT(*) FROM patients;
+WITH c AS (SELECT 1961 AS y) SELECT COUNT(*) FROM patients, c WHERE birth_year <> c.y;
