@@ -26,7 +26,7 @@ _GROUPED = "SELECT region, COUNT(*) FROM patients GROUP BY region"
 
 @pytest.fixture(scope="module")
 def regions(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, postgresql=3, zcdp=2) as one:
+    with opened(sample_server, servers, postgresql=4, zcdp=2) as one:
         yield one
 
 
