@@ -17,7 +17,7 @@ INVARIANT: the number of closely compared pairs is limited, and the nearest are 
 differ by more than those, or not at all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -234,18 +234,33 @@ def _compared(
     same = {one.text for one in theirs}
     mere = [one for one in part.keys if one.text not in same]
     for keys in [*([one] for one in mere), *([mere] if len(mere) > 1 else [])]:
-        cut = {one.axis.name for one in keys}
-        apart = [one for one in others if one.axis.name not in cut]
-        target, groups = old, new
-        for one in apart:
-            target = nearest_groups(target, new, one, part)
-        for one in keys:
-            groups = nearest_groups(groups, target, one, part)
-        if groups != new:
-            yield groups, target, _by_size(*keys, *apart)
-        for one, other in product(keys if len(keys) == 1 else (), others):
-            if other.axis.name == one.axis.name:
-                yield from _shifted(new, target, one, other, part)
+        yield from _by_keys(new, old, keys, others, part)
+
+
+def _by_keys(
+    new: list[Side],
+    old: list[Side],
+    keys: Sequence[KeyGrouping],
+    others: Sequence[KeyGrouping],
+    part: QuestionPart,
+) -> Iterator[tuple[list[Side], list[Side], frozenset[str]]]:
+    """Sums of the groups of these keys, which the earlier query has not, against sums of its groups."""
+    cut = {one.axis.name for one in keys}
+    apart = [one for one in others if one.axis.name not in cut]
+    target, groups = old, new
+    for one in apart:
+        target = nearest_groups(target, new, one, part)
+    for one in keys:
+        groups = nearest_groups(groups, target, one, part)
+    if groups != new:
+        yield groups, target, _by_size(*keys, *apart)
+    for one, other in product(keys, others):
+        if other.axis.name == one.axis.name:
+            within = new
+            for beside in keys:
+                if beside is not one:
+                    within = nearest_groups(within, target, beside, part)
+            yield from _shifted(within, target, one, other, part)
 
 
 def _shifted(

@@ -42,20 +42,31 @@ def drop_unused(  # noqa: PLR0911 - one answer for each kind of node
 
 
 def _blank(side: Node, places: Collection[int]) -> Node:
-    """A side of a union, whose columns go by place: those that nothing reads are NULL. The person is kept."""
-    kept = [
-        one.id
-        for place, one in enumerate(side.fields)
-        if place in places or one.tie is not Tie.NONE or not isinstance(side, Project)
-    ]
-    if not isinstance(side, Project):
-        return drop_unused(side, frozenset(kept))
-    items = tuple(
-        (name, one if made.id in kept else Literal(None, one.type))
-        for (name, one), made in zip(side.items, side.fields, strict=True)
-    )
-    made = Project(side.child, side.alias, items)
-    return _over(made, column_ids(*made.scalars))
+    """A side of a union, whose columns go by place: those that nothing reads are NULL. The person is kept.
+
+    INVARIANT: what is below reads nothing for them, also in a union within a union.
+    """
+    match side:
+        case UnionAll():
+            return rebuild_node(side, tuple(_blank(one, places) for one in side.below))
+        case Filter():
+            read = column_ids(side.condition)
+            more = {place for place, one in enumerate(side.fields) if one.id in read}
+            return rebuild_node(side, (_blank(side.child, {*places, *more}),))
+        case Project():
+            items = tuple(
+                (
+                    name,
+                    one if place in places or made.tie is not Tie.NONE else Literal(None, one.type),
+                )
+                for place, ((name, one), made) in enumerate(
+                    zip(side.items, side.fields, strict=True)
+                )
+            )
+            kept = Project(side.child, side.alias, items)
+            return _over(kept, column_ids(*kept.scalars))
+        case _:
+            return drop_unused(side, frozenset(one.id for one in side.fields))
 
 
 def _items(plan: Project, wanted: frozenset[str]) -> tuple[tuple[str, Scalar], ...]:

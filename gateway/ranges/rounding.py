@@ -26,7 +26,7 @@ from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
 from gateway.plan.fields import Protected
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Window
-from gateway.plan.scalars import Scalar, scalar_origins
+from gateway.plan.scalars import Scalar, column_ids, scalar_origins
 from gateway.plan.uses import Use, UseKind
 from gateway.ranges.expressions import bounds_of, narrow_columns
 from gateway.ranges.lattice import Lattice, lattice_of, person_lattice
@@ -64,7 +64,10 @@ def rounded_sums(plan: Node) -> frozenset[Summing]:
     return frozenset(
         one
         for node, one in found
-        if any(_is_rounded(node, one, value, forms.form(value)) for value in one.arguments)
+        if any(
+            column_ids(value) and _is_rounded(node, one, value, forms.form(value))
+            for value in one.arguments
+        )
     )
 
 

@@ -164,7 +164,9 @@ def _by_lag(rows: str) -> str:
     return f"SELECT SUM(m) FROM (SELECT patient_id, MAX(l) m FROM (SELECT patient_id, {lag} FROM ({rows}) t) s GROUP BY 1) q"
 
 
-@for_each("rows", [_TIED, f"{_TIED} UNION ALL {_TIED}"])
+@for_each(
+    "rows", [_TIED, f"{_TIED} UNION ALL {_TIED}", f"{_TIED} UNION ALL {_TIED} UNION ALL {_TIED}"]
+)
 def test_column_that_nothing_reads_breaks_no_ties(rows: str) -> None:
     """Equal names, and the places in a union, keep all columns of a subquery: what nothing reads is NULL there."""
     cut = bind(_by_lag(rows), policy("clinic").dataset)

@@ -140,6 +140,11 @@ def test_factor_that_a_condition_narrows_is_seen(sql: str) -> None:
     assert "filter t.x" in {str(one) for one in rounding_uses(plan_of(sql, _DATASET))}
 
 
+def test_constant_beside_a_column_is_not_rounded() -> None:
+    """What no row changes tells no rows apart."""
+    assert not _is_rounded("SELECT CORR(x, (0.001 - 3)) FROM t")
+
+
 def test_sum_of_whole_numbers_is_exact_however_wide() -> None:
     """Whole numbers are points of the lattice: nothing is rounded."""
     assert parse_type("integer").bound is not None

@@ -779,3 +779,7 @@ SELECT COUNT(*) FROM patients p CROSS JOIN (SELECT 2 AS x) t WHERE region = 'wes
 -- title: with the boundary in a row beside
 SELECT COUNT(*) FROM patients;
 WITH c AS (SELECT 1961 AS y) SELECT COUNT(*) FROM patients, c WHERE birth_year <> c.y;
+
+-- title: two tables by two boundaries, one of them by region too
+SELECT birth_year >= 1922, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
+SELECT region, birth_year >= 1923, COUNT(*) FROM patients GROUP BY 1, 2;
