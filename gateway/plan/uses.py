@@ -13,10 +13,11 @@ from enum import StrEnum
 from gateway.catalog.tables import ColumnRef
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Aggregate, Measure, PerUnit
+from gateway.plan.fields import Protected, Tie
 from gateway.plan.joins import Join, Mark, conditions_beyond_unit
 from gateway.plan.node import Node, is_unit, walk_nodes
 from gateway.plan.relations import Constant, Filter, Scan, Window
-from gateway.plan.scalars import column_ids, scalar_origins
+from gateway.plan.scalars import Ref, column_ids, scalar_origins
 from gateway.plan.unused_columns import drop_unused
 
 
@@ -58,9 +59,27 @@ def plan_uses(plan: Aggregate) -> frozenset[Use]:
         for _, call in node.items
     ]
     found |= {Use(column, UseKind.FILTER) for one in ordering for column in one.conditions}
+    found |= {Use(column, UseKind.FILTER) for column in _sampled(read, affinity)}
     used = {one.column for one in found}
     found |= {Use(column, UseKind.AGGREGATE) for one in ordering for column in one.columns - used}
     return frozenset(found)
+
+
+def _sampled(read: Node, affinity: Affinity) -> Iterator[ColumnRef]:
+    """The columns that decide which rows of a join are kept, where a side may have more rows of a person than declared.
+
+    They are chosen by a hash of the row, and equal rows have one hash. So it matters whether values are equal.
+    """
+    for node in walk_nodes(read):
+        if isinstance(node, Join) and all(map(_has_several_rows, node.below)):
+            for one in node.fields:
+                if one.tie is Tie.NONE:
+                    yield from affinity.columns(Ref(one))
+                    yield from scalar_origins(Ref(one)) if affinity.is_mixed(Ref(one)) else ()
+
+
+def _has_several_rows(side: Node) -> bool:
+    return isinstance(side.label, Protected) and side.label.rows != 1
 
 
 def plan_tables(plan: Node) -> frozenset[str]:

@@ -144,6 +144,19 @@ def test_distribution_of_sums_over_persons_needs_no_filter(aggregate: str) -> No
     assert "filter patients.income" not in _uses(f"SELECT MEDIAN(s) FROM ({inner}) t")
 
 
+_SAMPLED: Final = """SELECT SUM(CASE WHEN s BETWEEN 1 AND n - 1 THEN 1 ELSE 0 END), SUM(y) FROM (SELECT x.patient_id, SUM(x.tag) s,
+    COUNT(*) n, SUM(y) y FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM visits) z JOIN (SELECT p.patient_id,
+    {} y, (visit_date - DATE '2020-01-01') % 2 tag FROM patients p JOIN visits v ON v.patient_id = p.patient_id) x
+    ON z.patient_id = x.patient_id GROUP BY 1) t"""
+
+
+def test_equality_of_rows_in_a_join_that_is_cut_needs_filter() -> None:
+    """Which rows of a person are kept depends on which of them are equal: `(income - 50000) * day` are equal for one income."""
+    product = _SAMPLED.format("(income - 50000) * (visit_date - DATE '2020-01-01')")
+    assert "filter patients.income" in _uses(product)
+    assert "filter patients.income" not in _uses(_SAMPLED.format("income"))
+
+
 def test_sum_that_its_type_does_not_hold_is_a_condition() -> None:
     """DuckDB's decimals end at 10^28: a person's mean beyond is NULL, and COUNT tells so."""
     rows = f"""SELECT p.patient_id, visit_date d, MAX(income) x, SUM(income * income * 1000000000) z FROM {_VISITED}
