@@ -38,6 +38,7 @@ from gateway.overlap.refusals import (
 from gateway.overlap.trackers import find_trackers
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side
+from gateway.regions.cells import is_empty, without_null
 
 _MOST_GROUPS: Final = 256
 
@@ -103,10 +104,11 @@ def _chosen_groups(part: QuestionPart) -> Iterator[list[Side]]:
     Tables over the calendar or over the values of a column have small groups, which nobody chose.
     """
     keys = [one for one in part.keys if one.cells is not None]
-    groups = prod(len(one.cells or ()) for one in keys)
-    if not any(one.chosen for one in keys) or groups > _MOST_GROUPS:
+    # the group of NULL has no weight
+    cut = [[each for each in one.cells or () if not is_empty(without_null(each))] for one in keys]
+    if not any(one.chosen for one in keys) or prod(map(len, cut)) > _MOST_GROUPS:
         return
-    for cells in product(*(one.cells or () for one in keys)):
+    for cells in product(*cut):
         sides = list(part.sides)
         for key, each in zip(keys, cells, strict=True):
             sides = cut_sides(sides, key.axis.name, each)

@@ -71,8 +71,8 @@ def _sampled(read: Node, affinity: Affinity) -> Iterator[ColumnRef]:
     They are chosen by a hash of the row, and equal rows have one hash. So it matters whether values are equal.
     """
     for node in walk_nodes(read):
-        if isinstance(node, Join) and all(map(_has_several_rows, node.below)):
-            for one in node.fields:
+        if isinstance(node, Join | Mark) and all(map(_has_several_rows, node.below)):
+            for one in (field for side in node.below for field in side.fields):
                 if one.tie is Tie.NONE:
                     yield from affinity.columns(Ref(one))
                     yield from scalar_origins(Ref(one)) if affinity.is_mixed(Ref(one)) else ()

@@ -5,7 +5,7 @@ condition. What cannot be read as one is opaque, as it is in WHERE.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,21 +17,44 @@ from gateway.regions.base_columns import Bases
 from gateway.regions.cells import is_fine
 from gateway.regions.conditional_aggregates import join_regions
 from gateway.regions.predicate import opaque_region, region_of
-from gateway.regions.region import Region
+from gateway.regions.region import Region, region_of_cells
+from gateway.regions.tabulate import tabulate_values
 
 _JOINED: Final = frozenset({"||", "concat", "concat_ws"})
+_MOST_VALUES: Final = 16
 _COLUMN: Final = re.compile(r'(?:[\w$]+|"(?:[^"]|"")*")(?:\.(?:[\w$]+|"(?:[^"]|"")*"))*')
 _ROUND: Final = r"(?:[125]|25)0*"
+_NUMBER: Final = r"(?:\d[\d.]*|cast\(\d[\d.]* as [a-z ]+\))"
+_TYPES: Final = (
+    r"date|text|smallint|integer|bigint|real|numeric|double precision"
+    r"|timestamp without time zone|timestamp with time zone"
+)
+_MOVED: Final = tuple(
+    re.compile(one, re.DOTALL)
+    for one in (
+        rf"\((.+) [+*-] {_NUMBER}\)",
+        rf"\({_NUMBER} [+*-] (.+)\)",
+        r"\((.+) [+-] interval '[^']*'\)",
+        rf"cast\((.+) as (?:{_TYPES})\)",
+    )
+)
+"""What gives every group another name and moves no boundary, where it stands outside of everything else."""
 _CUTS: Final = tuple(
     re.compile(one, re.DOTALL)
     for one in (
+        r"date_trunc\('week', \((.+) [+-] interval '0 months -?[0-6] days 0 microseconds'\)\)",
         r"date_trunc\('\w+', (.+)\)",
+        r"date_part\('\w+', (.+)\)",
         r"extract\(\w+ from (.+)\)",
-        r"cast\((.+) as (?:date|text|integer|bigint|timestamp without time zone|timestamp with time zone)\)",
+        r"make_date\((.+), 1, 1\)",
+        rf"cast\((.+) as (?:{_TYPES})\)",
         r"left\((.+), \d+\)",
+        r"(?:substring|substr)\((.+), 1, \d+\)",
+        r"coalesce\((.+), (?:[\w.-]+|'[^']*'|\w+ '[^']*')\)",
         r"\((.+) [+-] interval '-?\d+ months 0 days 0 microseconds'\)",
         r"(?:floor|ceil|trunc|round)\((.+?)(?:, -?\d+)?\)",
-        rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as numeric\))\)",
+        rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as [a-z ]+\))\)",
+        r"\((.+) % (?:[2-9]|1[0-2])\)",
     )
 )
 """Keys with boundaries that the calendar or round numbers set: in these the text inside is a key of this kind again."""
@@ -42,12 +65,18 @@ def has_chosen_bounds(text: str) -> bool:
 
     Nobody chooses where a month, a decade or a value of a column begins.
     """
+    text = _inside(text, _MOVED)
+    return _COLUMN.fullmatch(_inside(text, _CUTS)) is None
+
+
+def _inside(text: str, around: Sequence[re.Pattern[str]]) -> str:
+    """What is inside of expressions of these forms."""
     while not _COLUMN.fullmatch(text):
-        found = next((each for one in _CUTS if (each := one.fullmatch(text))), None)
+        found = next((each for one in around if (each := one.fullmatch(text))), None)
         if found is None:
-            return True
+            break
         text = found[1]
-    return False
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +87,18 @@ class KeyPart:
     rest: Scalar | None = None
 
 
-def parts_of_key(scalar: Scalar, bases: Bases) -> Iterator[KeyPart]:
+def parts_of_key(
+    scalar: Scalar, bases: Bases, computed: frozenset[str] = frozenset()
+) -> Iterator[KeyPart]:
     """The regions into which a key divides the rows if the query chose its boundaries, as far as they can be read.
 
-    `scalar` is the key over bases. A key over names and listed values alone chooses no boundary.
+    `scalar` is the key over bases, `computed` are those of them that hold a condition. A key over names and listed
+    values alone chooses no boundary.
     """
-    axes = [bases[one].axis for one in sorted(column_ids(scalar))]
-    if _chooses(scalar) and any(one is not None and is_fine(one) for one in axes):
+    names = column_ids(scalar)
+    axes = [bases[one].axis for one in names]
+    fine = any(one is None or is_fine(one) for one in axes)
+    if names & computed or (fine and _chooses(scalar)):
         yield from _parts(scalar, (), bases)
 
 
@@ -81,10 +115,31 @@ def _parts(scalar: Scalar, given: tuple[Scalar, ...], bases: Bases) -> Iterator[
         case _ if scalar.type.family is Family.BOOLEAN:
             yield KeyPart(region_of((*given, scalar), bases))
             yield KeyPart(region_of((*given, _not(scalar)), bases))
+        case Cast(what) if what.type.family is Family.BOOLEAN:
+            yield from _parts(what, given, bases)
+        case Call("coalesce", (one, Literal())):
+            yield from _parts(one, given, bases)
         case _ if given and not _chooses(scalar):
             yield KeyPart(region_of(given, bases), scalar)
         case _:
-            yield KeyPart(join_regions(region_of(given, bases), opaque_region(scalar, bases)))
+            within = region_of(given, bases)
+            for region in _regions_of_values(scalar, bases):
+                yield KeyPart(join_regions(within, region))
+
+
+def _regions_of_values(scalar: Scalar, bases: Bases) -> Iterator[Region]:
+    """The region of each value; none if there are many, as in a table over a column; opaque if nobody can list them."""
+    names = column_ids(scalar)
+    base = bases[next(iter(names))] if len(names) == 1 else None
+    if base is None or base.axis is None:
+        classes = None
+    else:
+        classes = tabulate_values(scalar, base.field, base.axis, as_key=True)
+    if classes is None or base is None or base.axis is None:
+        yield opaque_region(scalar, bases)
+    elif len(classes) <= _MOST_VALUES:
+        for cells in classes.values():
+            yield region_of_cells(base.axis, cells)
 
 
 def _chooses(scalar: Scalar) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.catalog.domains import Anything
+from gateway.catalog.types import Family
 from gateway.digest import digest
 from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.affine import Affinity
@@ -146,6 +147,14 @@ class Derivation:
         reached = self.made_of(each for one in given for each in column_ids(one))
         chosen = sorted(reached & self._chosen)
         return Ref(self.bases[chosen[0]].field) if chosen else None
+
+    @property
+    def conditional(self) -> frozenset[str]:
+        """The computed bases that are truth values, or that a condition chose."""
+        flags = (
+            one for one in self.made_from if self.bases[one].field.type.family is Family.BOOLEAN
+        )
+        return frozenset((*flags, *self._chosen))
 
     def made_of(self, names: Iterable[str]) -> frozenset[str]:
         """These bases and all bases behind them."""

@@ -177,6 +177,11 @@ def _revealed(
         scopes += len(beside)
         yield from beside
         asked = [one.inside(followed.resolved(key)) for _, key in plan.keys]
+        if one.within:
+            divided = [*asked, *map(one.inside, followed.lineage.divisions)]
+            for each in dict.fromkeys(divided):
+                for piece in parts_of_key(each, one.bases, one.lineage.conditional):
+                    yield _part_scope(replace(own, keys=()), piece, one)
         for part in one.without_few((each.region for each in beside), asked):
             yield _of_relation(ground, part)
         left += ((each, told) for each in one.met)
@@ -192,16 +197,17 @@ def _of_chosen_keys(
 
     How many groups a person has depends on whether his rows are on both sides of the boundary.
     """
+    conditional = followed.lineage.conditional
     for (_, scalar), key in zip(plan.keys, ground.keys, strict=True):
         if key.cells is None:
             others = tuple(one for one in ground.keys if one is not key)
-            for part in parts_of_key(followed.resolved(scalar), followed.bases):
+            for part in parts_of_key(followed.resolved(scalar), followed.bases, conditional):
                 yield _part_scope(replace(ground, keys=others), part, followed)
     if followed.lineage.divisions:
         rows = followed.rows or followed
         grouped = ground if rows is followed else _of_relation(ground, rows)
         for scalar in dict.fromkeys(followed.lineage.divisions):
-            for part in parts_of_key(scalar, followed.bases):
+            for part in parts_of_key(scalar, followed.bases, conditional):
                 yield _part_scope(grouped, part, followed)
 
 

@@ -288,19 +288,27 @@ def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
             )
         ],
     )
+    nobody = past(3, where((YEAR, StepCells((), null=True))), counts=[0], spread=Fraction(1))
+    with_null = by(YEAR, *cells, StepCells((), null=True), text="(t.year = 1922)")
+    assert refusal(ground(EVERYTHING, with_null), [nobody]) is None
     every = [ranges((one, one)) for one in range(1900, 2000)]
     assert refusal(ground(EVERYTHING, by(YEAR, *every, text="t.year")), [few]) is None
 
 
 @for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
-    "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)", "left(cast(t.year as text), 3)", "round((t.income / 10000))"])  # fmt: skip
+    "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)", "left(cast(t.year as text), 3)", "round((t.income / 10000))",
+    "(date_trunc('week', (t.d + interval '0 months 1 days 0 microseconds')) - interval '0 months 1 days 0 microseconds')",
+    "date_part('month', t.d)", "coalesce(cast(extract(year from t.d) as text), 'unknown')", "make_date(t.year, 1, 1)",
+    "(floor((cast(t.year as double precision) / cast(10 as double precision))) * cast(10 as double precision))",
+    "substring(cast(t.year as text), 1, 3)", "(cast(extract(year from t.d) as integer) % 2)", "(2026 - t.year)"])  # fmt: skip
 def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
     """Nobody chooses where a month or a decade begins."""
     assert not has_chosen_bounds(text)
 
 
 @for_each("text", ["(t.year >= 1923)", "(t.year / 1923)", "((t.year + 7) / 10)", "date_trunc('week', (t.at - 3))",
-    "case when (t.year >= 1923) then 'a' end", "width_bucket(t.year, 1923, 2000, 1)", "(t.year / 30)"])  # fmt: skip
+    "case when (t.year >= 1923) then 'a' end", "width_bucket(t.year, 1923, 2000, 1)", "(t.year / 30)",
+    "date_trunc('year', (t.d + interval '0 months 5 days 0 microseconds'))", "((2026 - t.year) / 10)", "(t.year % 1923)"])  # fmt: skip
 def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:
     """A boundary beside one person is a condition, wherever it is written."""
     assert has_chosen_bounds(text)
