@@ -783,3 +783,15 @@ WITH c AS (SELECT 1961 AS y) SELECT COUNT(*) FROM patients, c WHERE birth_year <
 -- title: two tables by two boundaries, one of them by region too
 SELECT birth_year >= 1922, COUNT(*) FROM patients WHERE region = 'west' GROUP BY 1;
 SELECT region, birth_year >= 1923, COUNT(*) FROM patients GROUP BY 1, 2;
+
+-- title: a boundary as a key below a union
+SELECT k, COUNT(*) FROM (SELECT patient_id, CASE WHEN birth_year > 1961 THEN 'a' ELSE 'b' END k FROM patients UNION ALL SELECT patient_id, 'a' FROM patients) u GROUP BY 1;
+SELECT k, COUNT(*) FROM (SELECT patient_id, CASE WHEN birth_year > 1962 THEN 'a' ELSE 'b' END k FROM patients UNION ALL SELECT patient_id, 'a' FROM patients) u GROUP BY 1;
+
+-- title: a boundary as a key of a person below a union
+SELECT COUNT(*) FROM (SELECT patient_id, k FROM (SELECT patient_id, birth_year > 1961 k FROM patients UNION ALL SELECT patient_id, true FROM patients) u GROUP BY 1, 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id, k FROM (SELECT patient_id, birth_year > 1962 k FROM patients UNION ALL SELECT patient_id, true FROM patients) u GROUP BY 1, 2) t;
+
+-- title: a boundary as a key that a window hands on
+SELECT k, COUNT(*) FROM (SELECT patient_id, lag(visit_date >= DATE '2024-03-05', 0) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) k FROM visits) t GROUP BY 1;
+SELECT k, COUNT(*) FROM (SELECT patient_id, lag(visit_date >= DATE '2024-03-06', 0) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) k FROM visits) t GROUP BY 1;

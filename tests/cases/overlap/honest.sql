@@ -472,3 +472,43 @@ SELECT date_trunc('year', visit_date + INTERVAL '3 months'), COUNT(*) FROM visit
 -- title: dear and cheap visits of each person
 SELECT AVG(n) FROM (SELECT patient_id, cost > 100 AS dear, COUNT(*) n FROM visits GROUP BY 1, 2) t;
 SELECT dear, AVG(n) FROM (SELECT patient_id, cost > 100 AS dear, COUNT(*) n FROM visits GROUP BY 1, 2) t GROUP BY 1;
+
+-- title: a BI tool's key: date_trunc('week', visit_date + INTERVAL '1 day') - INTERVAL '1 day'
+SELECT date_trunc('week', visit_date + INTERVAL '1 day') - INTERVAL '1 day', COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a BI tool's key: date_part('month', visit_date)
+SELECT date_part('month', visit_date), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a BI tool's key: COALESCE(EXTRACT(year FROM visit_date)::text, 'unknown')
+SELECT COALESCE(EXTRACT(year FROM visit_date)::text, 'unknown'), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a BI tool's key: date_trunc('month', visit_date) + INTERVAL '1 month' - INTERVAL '1 day'
+SELECT date_trunc('month', visit_date) + INTERVAL '1 month' - INTERVAL '1 day', COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a BI tool's key: make_date(EXTRACT(year FROM visit_date)::int, 1, 1)
+SELECT make_date(EXTRACT(year FROM visit_date)::int, 1, 1), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a BI tool's key: (cost > 100)::int
+SELECT (cost > 100)::int, COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a BI tool's key: make_date(birth_year, 1, 1)
+SELECT make_date(birth_year, 1, 1), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a BI tool's key: (birth_year < 1960)::text
+SELECT (birth_year < 1960)::text, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a BI tool's key: FLOOR(birth_year::float / 10) * 10
+SELECT FLOOR(birth_year::float / 10) * 10, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a BI tool's key: ROUND(birth_year::numeric, -1)
+SELECT ROUND(birth_year::numeric, -1), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a BI tool's key: SUBSTRING(birth_year::text, 1, 3)
+SELECT SUBSTRING(birth_year::text, 1, 3), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a BI tool's key: FLOOR((2026 - birth_year) / 10.0) * 10
+SELECT FLOOR((2026 - birth_year) / 10.0) * 10, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a count and a mean by a flag
+SELECT birth_year >= 1980, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year >= 1980, AVG(income) FROM patients GROUP BY 1;
