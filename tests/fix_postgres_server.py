@@ -143,6 +143,16 @@ def gone(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] == "Z"
 
 
+def ends(pid: int) -> bool:
+    """Whether a process ends within ten seconds: a server that has stopped still frees its memory."""
+    deadline = time.monotonic() + 10
+    while not gone(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def end_server(home: Path) -> None:
     """Whatever a test left running in a home ends here."""
     place = _place(home)

@@ -19,7 +19,7 @@ from fix_gateway import (
     no_gateway,
     superuser_engine,
 )
-from fix_postgres_server import gone, twin_server
+from fix_postgres_server import ends, gone, twin_server
 from sqlalchemy import text
 
 Begin = Callable[..., Serving]
@@ -52,7 +52,7 @@ def test_gateway_ends_with_0_when_it_is_told_to_stop(
     twin = twin_server(serving.process.pid)
     serving.tell(stop)
     assert serving.ended() == 0
-    assert gone(twin)
+    assert ends(twin)
     assert "twin.lost" not in [line["event"] for line in serving.log]
     assert serving.log[-1]["event"] == "gateway.stopping"
     assert serving.log[-1]["because"] == "a signal"
@@ -219,7 +219,7 @@ def test_gateway_takes_its_state_down_with_it_when_it_is_the_last(
     assert httpx.get(f"{urls[1]}/readyz").status_code == 200
     second.tell(signal.SIGINT)
     assert second.ended() == 0
-    assert gone(server)
+    assert ends(server)
 
 
 def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) -> None:
@@ -238,7 +238,7 @@ def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) 
     servers = [state_server(used_home), twin_server(second.process.pid)]
     second.tell(signal.SIGTERM)
     assert second.ended() == 0
-    assert [gone(server) for server in servers] == [True, True]
+    assert [ends(server) for server in servers] == [True, True]
     assert {left.name for left in (used_home / "twin").iterdir()} <= {"start.lock"}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from fix_postgres_server import OpenGateway, connect, gone, server_pid
+from fix_postgres_server import OpenGateway, connect, ends, gone, server_pid
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server import Lease, open_server, postmaster
@@ -56,7 +56,7 @@ def test_lease_stops_the_server_when_it_is_the_last(used_home: Path) -> None:
         first.close()
         first.close()
         connect(last).close()
-    assert gone(pid)
+    assert ends(pid)
     assert not last.address.socket_dir.exists()
     assert is_free(Home(used_home).lease_lock)
 
@@ -80,7 +80,7 @@ def test_gateways_share_one_server_when_they_share_a_home(
         assert server_pid(second) == pid
         first.close()
         connect(second).close()
-    assert gone(pid)
+    assert ends(pid)
 
 
 def test_server_survives_when_its_gateway_is_killed(
@@ -92,7 +92,7 @@ def test_server_survives_when_its_gateway_is_killed(
     with open_server(used_home) as lease, connect(lease) as connection:
         connection.execute(_KEEP)
         killed.kill()
-    assert gone(pid)
+    assert ends(pid)
 
     killed = open_gateway(used_home)
     pid = killed.server
@@ -101,7 +101,7 @@ def test_server_survives_when_its_gateway_is_killed(
     with open_server(used_home) as lease, connect(lease) as connection:
         assert server_pid(lease) == pid
         assert connection.execute(_KEPT).fetchone() == (7,)
-    assert gone(pid)
+    assert ends(pid)
 
 
 def test_one_server_is_made_when_ten_gateways_start_at_once(
@@ -116,7 +116,7 @@ def test_one_server_is_made_when_ten_gateways_start_at_once(
         one.process.stdin.write("close\n")
         one.process.stdin.flush()
     assert [one.process.wait(timeout=30) for one in gateways] == [0] * 10
-    assert gone(servers.pop())
+    assert ends(servers.pop())
 
 
 def test_lease_stays_when_a_forked_child_closes_it(used_home: Path) -> None:
@@ -141,7 +141,7 @@ def test_lease_is_given_back_when_a_forked_child_lives_on(used_home: Path) -> No
         os._exit(0)
     try:
         lease.close()
-        assert gone(pid)
+        assert ends(pid)
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
