@@ -52,6 +52,8 @@ _CLASSES: Mapping[str, Code] = MappingProxyType(
         "57": Code.TWIN_UNAVAILABLE,
     }
 )
+_NO_OBJECT = ("XX000", "cache lookup failed for ", "42704")
+"""What PostgreSQL says of a number that is no object, as in `to_tsvector(-1, 'x')`, and the SQLSTATE of a name of none."""
 _NAMES = frozenset({"3D000", "3F000", "42703", "42P01"})
 _TOLD = frozenset({Code.TWIN_NOT_PERMITTED, Code.TWIN_SYNTAX, Code.TWIN_UNSUPPORTED})
 
@@ -92,9 +94,12 @@ def twin_refusal(result: PGresult) -> TwinRefused:
     sqlstate = _field(result, DiagnosticField.SQLSTATE)
     if sqlstate in {"", GONE}:  # without one it was made up by libpq: the connection is lost
         return session_gone()
+    message = _field(result, DiagnosticField.MESSAGE_PRIMARY)
+    unexpected, beginning, undefined = _NO_OBJECT
+    if sqlstate == unexpected and message.startswith(beginning):
+        sqlstate = undefined
     if code_of(sqlstate) not in _TOLD:
         return TwinRefused(sqlstate)
-    message = _field(result, DiagnosticField.MESSAGE_PRIMARY)
     if sqlstate in _NAMES and message.endswith(_MISSING):
         message += " or may not be used"
     position = _field(result, DiagnosticField.STATEMENT_POSITION)

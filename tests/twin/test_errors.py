@@ -120,6 +120,16 @@ def test_incident_is_logged_without_text_when_the_twin_says_the_unexpected(
     assert "hush" not in str(refused.value)
 
 
+def test_number_that_is_no_object_is_no_bug(twin: Twin) -> None:
+    """PostgreSQL calls it an internal error; it is one of the statement."""
+    with twin.session("alice", CLINIC, limit_s=10) as session:
+        for sql in ("SELECT to_tsvector(-1, 'x')", "SELECT plainto_tsquery(0, 'x')"):
+            with pytest.raises(TwinRefused, check=state("42704")) as refused:
+                session.run(sql)
+            assert refused.value.code is Code.TWIN_UNSUPPORTED
+            assert "cache lookup failed" in refused.value.detail
+
+
 def test_timeout_is_a_gateway_timeout(twin: Twin) -> None:
     """A statement over its time is told as such, with PostgreSQL's SQLSTATE for it."""
     with twin.session("alice", CLINIC, limit_s=0.2) as session:
