@@ -14,7 +14,7 @@ The promise: of 100 answers at most 5 have an interval that does not contain the
 count that is nothing but noise may miss more often. All rows are computed at once, in floats. A row with a
 number that is not finite has no interval.
 
-docs/proofs/answers.md has the argument; tests/privacy/test_coverage.py tries to disprove it.
+docs/proofs/answers.md has the argument; tests/privacy/test_interval_coverage.py tries to disprove it.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ import pytest
 from endtoend.reuse.clinics import SUBJECTS
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from noise.streams import Stream
-from privacy.streams_asked import WHO, Asked
+from privacy.query_streams import WHO, Asked
 from pydantic import SecretStr
 from sqlalchemy import URL
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from fix_state import StateServer
 from privacy.fuzzer.catalogs import Catalog, catalog
-from privacy.fuzzer.ground import a_house
+from privacy.fuzzer.databases import a_house
 from privacy.fuzzer.plants import found_with, swap_found
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.tally import Tally

@@ -18,8 +18,8 @@ from endtoend.clinic_rows import TABLES, Row, rows
 from endtoend.reuse.clinics import AUDIT, policy
 from engines.sources import insert_in_duckdb
 from fix_state import StateServer
+from privacy.query_streams import DATASETS, Asked, stream
 from privacy.replayed_answers import Run, Tape, run
-from privacy.streams_asked import DATASETS, Asked, stream
 from samples import draws
 from sqlalchemy import URL
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from release_cache.log.entries import entry, ground, slot
+from release_cache.log_entries import entry, ground, slot
 
 from gateway.regions.scope import GroupKey
 from gateway.release_cache.entry import Interned

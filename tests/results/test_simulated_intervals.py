@@ -38,7 +38,7 @@ from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 from gateway.twin import Twin, TwinSession, visible_tables
 
 RUNS: Final = 3
-MISSED: Final = 0.06  # as in tests/privacy/test_coverage.py: at most
+MISSED: Final = 0.06  # as in tests/privacy/test_interval_coverage.py: at most
 ALPHA: Final = 1e-8  # for each of some twenty forms
 _A = """WITH a AS (SELECT birth_year AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE smoker) AS m
 FROM patients GROUP BY birth_year), b AS (SELECT *, y / 5 AS g FROM a) """

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
-from release_cache.log.entries import ACCOUNTS, ALWAYS, Desk, content, entry, ground, slot
+from release_cache.log_entries import ACCOUNTS, ALWAYS, Desk, content, entry, ground, slot
 
 from gateway.release_cache.cache import CachePosition, ReleaseCache, ReleaseCaches
 from gateway.release_cache.events import ColumnsShared

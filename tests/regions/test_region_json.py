@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 from laws import for_each
-from regions.test_algebra import REGIONS
+from regions.test_region import REGIONS
 from regions.ward import ground
 from samples import draws
 

@@ -21,7 +21,7 @@ from endtoend.reuse.datasets import (
     Place,
     opened,
 )
-from endtoend.reuse.test_at_once import Held
+from endtoend.reuse.test_concurrency import Held
 from endtoend.reuse.two_gateways import World, world
 from fix_servers import SharedServers
 

@@ -10,7 +10,7 @@ from fix_journal import bank_on, end_connections
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, commit_together, limits
 from fix_state import StateServer, dsn_of
 from psycopg import errors
-from release_cache.log.entries import ACCOUNTS, DATASET, Desk, entry, ground, slot
+from release_cache.log_entries import ACCOUNTS, DATASET, Desk, entry, ground, slot
 
 from gateway.release_cache.event_log import append_always, load_after, load_content, load_last
 from gateway.release_cache.events import (

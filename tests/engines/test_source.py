@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from engines.sources import connections_of, in_postgresql, run_text
-from engines.test_release_exact import Database, reference, release
+from engines.sql.test_release import Database, reference, release
 from fix_sample import plain
 from sqlalchemy import URL, column, event, select, text
 

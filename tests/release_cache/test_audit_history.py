@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from fix_ledger import ALICE, BOB, Bank, limits
-from release_cache.log.entries import ACCOUNTS, Desk, entry, ground, slot
+from release_cache.log_entries import ACCOUNTS, Desk, entry, ground, slot
 
 from gateway.overlap.history import History
 from gateway.regions.scope import ReleaseScope

@@ -7,7 +7,7 @@ import pytest
 from fix_journal import bank_on, open_clinic
 from fix_ledger import BOB, Bank, limits
 from fix_state import AUDIT_SECRET, StateServer
-from release_cache.log.entries import ACCOUNTS, DATASET, Desk, entry
+from release_cache.log_entries import ACCOUNTS, DATASET, Desk, entry
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from engines.test_release_exact import (
+from engines.sql.test_release import (
     LATTICE,
     NOON,
     Database,

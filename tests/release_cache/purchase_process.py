@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from fix_ledger import Bank
-from release_cache.log.entries import Desk, entry
+from release_cache.log_entries import Desk, entry
 
 from gateway.config import Settings
 from gateway.state.open import open_state

@@ -1,7 +1,7 @@
 """Intervals of variances, correlations and lines hold the value as often as they say, at any number of people.
 
 A population is repeated, the integers that a release measures over it are exact, and each trial adds noise of the
-release's own mechanisms. Streams are reproducible; alpha says what a failure would mean, as in `test_coverage`.
+release's own mechanisms. Streams are reproducible; alpha says what a failure would mean, as in `test_interval_coverage`.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from fix_gateway import House
 from fix_ledger import ALICE, BOB, NOON, Bank, limits
-from release_cache.log.entries import DATASET, Desk, entry
+from release_cache.log_entries import DATASET, Desk, entry
 
 from gateway.admin.instance import open_foundation
 from gateway.release_cache.event_log import load_content

@@ -1,6 +1,6 @@
 """Intervals of results in ranges hold the value at least as often as they say.
 
-Streams are reproducible, so nothing fails by chance; what a failure would mean is said in `test_coverage`.
+Streams are reproducible, so nothing fails by chance; what a failure would mean is said in `test_interval_coverage`.
 """
 
 from fractions import Fraction

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docs.checks import ROOT
 from docs.markdown import sections
-from docs.truth import MEANT, TESTS, named_tests, stale, untested
+from docs.references import MEANT, TESTS, named_tests, stale, untested
 
 from gateway.cli import build_parser
 
@@ -67,9 +67,9 @@ def test_every_exception_is_used() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        "`tests/docs/test_truth.py::test_that_nobody_wrote`",
+        "`tests/docs/test_references.py::test_that_nobody_wrote`",
         "`tests/nowhere/test_truth.py::test_document_is_of_today`",
-        "`tests/docs/test_truth.py::_helps`",
+        "`tests/docs/test_references.py::_helps`",
     ],
 )
 def test_test_that_does_not_exist_is_found(wrong: str) -> None:

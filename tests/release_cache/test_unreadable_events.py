@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from release_cache.log.entries import ACCOUNTS, entry, ground
+from release_cache.log_entries import ACCOUNTS, entry, ground
 
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.auditor import NewQuery, audit

@@ -3,7 +3,7 @@
 `executable.txt` has every function that is not immutable and can be called, volatile ones first;
 `readable.txt` every relation that can be read. A line more is something that PostgreSQL added or that
 the template gave away; look at it, then take it back in `lockdown` or add it to the list:
-`pytest tests/twin/test_complete.py --update-cases` writes both lists as they are now, and whoever keeps
+`pytest tests/twin/test_golden_lists.py --update-cases` writes both lists as they are now, and whoever keeps
 the difference says that each line of it was looked at.
 """
 

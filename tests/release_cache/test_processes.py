@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
-from release_cache.log.entries import Desk, entry
+from release_cache.log_entries import Desk, entry
 
 from gateway.config import Settings
 
-_PROGRAM = Path(__file__).with_name("buying_process.py")
+_PROGRAM = Path(__file__).with_name("purchase_process.py")
 
 
 class Buyer:
