@@ -282,8 +282,8 @@ class House:
     @contextmanager
     def open(self) -> Iterator[Clerk]:
         """A gateway that works on the state until this ends."""
-        with open_foundation(self.settings) as ground:
-            clerk = Clerk(ground.journal, ground.trail, self.clerk_says, self.asked)
+        with open_foundation(self.settings) as foundation:
+            clerk = Clerk(foundation.journal, foundation.trail, self.clerk_says, self.asked)
             yield clerk
             self.asked = clerk.asked
 
@@ -310,8 +310,8 @@ class House:
 
     def backup(self, name: str = "backup") -> Path:
         path = self.home / name
-        with open_foundation(self.settings) as ground:
-            write_backup(ground.engine, path, AUDIT_SECRET, self.clerk_says)
+        with open_foundation(self.settings) as foundation:
+            write_backup(foundation.engine, path, AUDIT_SECRET, self.clerk_says)
         return path
 
     def restore(self, file: Path | None = None, *, replace: bool = False) -> RestoreResult:
@@ -355,8 +355,8 @@ class House:
         return {account: tuple(limits) for account, *limits in rows}
 
     def verdict(self) -> Verdict:
-        with open_foundation(self.settings) as ground:
-            return ground.verify_trail()
+        with open_foundation(self.settings) as foundation:
+            return foundation.verify_trail()
 
     def _disconnect(self, database: str) -> None:
         with self.server.superuser() as connection:
@@ -566,7 +566,7 @@ class Front:
     """The REST interface of a gateway, with a key for everybody and what happened meanwhile."""
 
     house: House
-    ground: Foundation
+    foundation: Foundation
     clerk: Clerk
     app: FastAPI
     client: Client
@@ -580,7 +580,7 @@ class Front:
         return self.client.get(path, headers=headers, **options)
 
     def records(self) -> list[dict[str, Any]]:
-        with self.ground.engine.connect() as connection:
+        with self.foundation.engine.connect() as connection:
             return [dict(record) for record in all_records(connection)]
 
 
@@ -591,16 +591,16 @@ def a_front(house: House) -> Iterator[Front]:
     told: list[Event] = []
     metrics = Metrics()
     emit = log_and_count(told.append, metrics.count)
-    with open_foundation(settings, emit) as ground:
-        clerk = Clerk(ground.journal, ground.trail, house.clerk_says)
+    with open_foundation(settings, emit) as foundation:
+        clerk = Clerk(foundation.journal, foundation.trail, house.clerk_says)
         clerk.open_books()
         keys = {
             name: clerk.key(name).key
             for name in ("alice", "bob", "carol", "dave", "eve", "chemist")
         }
-        app = create_app(gateway_api(ground, metrics, emit))
+        app = create_app(gateway_api(foundation, metrics, emit))
         with closing(Client(app)) as client:
-            yield Front(house, ground, clerk, app, client, keys, told)
+            yield Front(house, foundation, clerk, app, client, keys, told)
 
 
 @pytest.fixture

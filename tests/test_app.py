@@ -13,7 +13,7 @@ from gateway.frontends.pgwire.handshake import LoggedInClient, log_in
 
 def test_wired_gateway_lets_its_subjects_in(front: Front) -> None:
     """A key that REST takes is a password here, and leads to the subject with its attributes."""
-    client = Wire(log_in(wire_logins(front.ground), address=HERE, tls=False))
+    client = Wire(log_in(wire_logins(front.foundation), address=HERE, tls=False))
     scram = Scram(front.keys["alice"].reveal())
     client.give(startup(user="alice", database="clinic"))
     client.give(scram.final(client.give(scram.first())))
@@ -25,7 +25,7 @@ def test_wired_gateway_lets_its_subjects_in(front: Front) -> None:
 
 def test_doors_of_a_gateway_count_failures_together(front: Front) -> None:
     """Thirty failures from an address are all that a window has, whichever door they come to."""
-    wire, rest = wire_logins(front.ground), key_authenticator(front.ground)
+    wire, rest = wire_logins(front.foundation), key_authenticator(front.foundation)
     codes: list[str] = []
     tries = (
         lambda: rest.authenticate("guess", address=HERE, front_end="rest"),

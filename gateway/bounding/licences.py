@@ -1,4 +1,4 @@
-"""Licences: which steps of bounding a constraint of the source makes unnecessary, and no other ground does.
+"""Licences: bounding steps that a constraint of the source makes unnecessary; nothing else does.
 
 A licence is given for the values of a key as they are *read*. It needs a validated, enforced constraint of the source
 (`gateway.engines.catalog.proofs`), columns that are read as they are stored, and a comparison in a type in which two keys

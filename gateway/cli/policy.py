@@ -123,8 +123,8 @@ def _verdict(
     settings: Settings, price: CostForecast, subject: Subject, policy: Policy
 ) -> tuple[bool, tuple[str, ...]]:
     """The auditor's verdict, given everything that the subject's trust group has received."""
-    with open_foundation(settings, print_warning) as ground:
-        cache = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
+    with open_foundation(settings, print_warning) as foundation:
+        cache = ReleaseCaches(foundation.engine, foundation.trail.seal)[policy.name]
         cache.refresh()
         history = cache.history(policy.auditing.trusted_with(subject.name))
         try:

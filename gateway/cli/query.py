@@ -59,10 +59,12 @@ def open_query_access(arguments: argparse.Namespace) -> Iterator[tuple[QueryApi,
     settings = settings_from(arguments)
     with (
         open_temporary_twin(settings.postgres_bin) as twin,
-        open_foundation(settings, print_warning) as ground,
+        open_foundation(settings, print_warning) as foundation,
     ):
-        ground.require_ledger_kept()
-        policies = current_policies(ground.journal, ground.trail, settings.policies, print_warning)
+        foundation.require_ledger_kept()
+        policies = current_policies(
+            foundation.journal, foundation.trail, settings.policies, print_warning
+        )
         policies.open(Cause(operator_name(), "gateway query"))
         subject = policies.value.subjects.get(arguments.subject)
         if subject is None:
@@ -71,7 +73,7 @@ def open_query_access(arguments: argparse.Namespace) -> Iterator[tuple[QueryApi,
                 f"`{arguments.subject}`",
                 "subjects are declared in subjects.yaml",
             )
-        with open_query_api(ground, policies, twin, "cli", print_warning) as door:
+        with open_query_api(foundation, policies, twin, "cli", print_warning) as door:
             yield door, subject
 
 

@@ -19,7 +19,7 @@ class PriorRelease:
 
     release: str
     query_id: str
-    ground: ReleaseScope
+    scope: ReleaseScope
     counts: tuple[int, ...] | None
     spread: Fraction
     variance: Fraction | None = None
@@ -30,5 +30,5 @@ class PriorRelease:
 class NewQuery:
     """A part of the new query, and how exactly it would show one person."""
 
-    ground: ReleaseScope
+    scope: ReleaseScope
     spread: Fraction

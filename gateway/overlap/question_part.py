@@ -25,13 +25,13 @@ class QuestionPart:
 
 def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
     """The part, with all axes that it and the releases of its shape have."""
-    ground = concerned.ground
+    scope = concerned.scope
     axes = {name: axis for index in indexes for name, axis in index.axes.items()}
-    axes |= {one.axis.name: one.axis for one in ground.keys if one.axis is not None}
-    axes |= {one.name: one for one in ground.region.axes}
-    sides = tuple(sides_of(ground.region))
-    keys = tuple(one for key in ground.keys if (one := grouping_of(key)) is not None)
-    texts = frozenset(one.text for one in ground.keys)
+    axes |= {one.axis.name: one.axis for one in scope.keys if one.axis is not None}
+    axes |= {one.name: one for one in scope.region.axes}
+    sides = tuple(sides_of(scope.region))
+    keys = tuple(one for key in scope.keys if (one := grouping_of(key)) is not None)
+    texts = frozenset(one.text for one in scope.keys)
     return QuestionPart(sides, hull_cells(sides, axes), keys, texts, axes, concerned.spread)
 
 

@@ -87,14 +87,14 @@ class Partition:
 
 
 def confining_cells(
-    grounds: Sequence[ReleaseScope], dataset: Dataset, proven: Mapping[str, TableProof]
+    scopes: Sequence[ReleaseScope], dataset: Dataset, proven: Mapping[str, TableProof]
 ) -> tuple[str, ...] | None:
     """The cells to which all releases of a statement are confined; None if they are not confined."""
     found = partition_of(dataset, proven)
     if found is None:
         return None
     places: set[Place] = set()
-    for one in grounds:
+    for one in scopes:
         if found.table not in one.through or one.region.is_nothing:
             return None
         if not all(_is_as_declared(dataset.table(name), proven) for name in one.tables):

@@ -99,7 +99,7 @@ class _Making:
             query_id=context.query.question.query_id,
             at=context.now,
             epoch=context.basis.seen.epoch,
-            ground=wanted.ground,
+            scope=wanted.scope,
             bounding=wanted.bounding,
             additive=wanted.additive,
             plain=wanted.plain,
@@ -109,7 +109,7 @@ class _Making:
             asked_at=context.price,
             delta=delta,
             touched=self._touched(touched),
-            asides=self._part.asides,
+            extra_scopes=self._part.extra_scopes,
         )
 
     def _touched(self, touched: tuple[str, ...] | None) -> tuple[str, ...] | None:

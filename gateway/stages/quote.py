@@ -137,7 +137,7 @@ def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
     require_worth(policy, context.price, plan.bought)
-    scopes = tuple(one.ground for one in plan.parts if one.shares.cost)
+    scopes = tuple(one.scope for one in plan.parts if one.shares.cost)
     cells = confining_cells(scopes, policy.dataset, context.basis.proven) if scopes else None
     releases = plan_noise(plan, cells)
     if context.members is not None and not context.is_fresh:

@@ -17,8 +17,8 @@ CONTENTS = "SELECT release, at, content FROM released_contents"
 @contextmanager
 def at_work(house: House) -> Iterator[Desk]:
     """A gateway that works on the state until this ends."""
-    with open_foundation(house.settings) as ground:
-        yield Desk(Bank(ground.journal, ground.trail, ground.engine))
+    with open_foundation(house.settings) as foundation:
+        yield Desk(Bank(foundation.journal, foundation.trail, foundation.engine))
 
 
 def open_books(desk: Desk) -> None:

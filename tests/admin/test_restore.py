@@ -316,8 +316,8 @@ def test_restore_keeps_the_old_anchor_aside_each_time(house: House) -> None:
     house.lose()
     old = (house.home / "anchor").read_bytes()
     house.restore(file)
-    (aside,) = house.home.glob("anchor.2*")
-    assert aside.read_bytes() == old
+    (previous,) = house.home.glob("anchor.2*")
+    assert previous.read_bytes() == old
     house.clerk_says = datetime.now(UTC)
     house.restore()
     assert len(list(house.home.glob("anchor.2*"))) == 2
@@ -503,9 +503,9 @@ def test_restore_needs_the_owner_when_a_state_is_to_be_replaced(house: House) ->
 def lets_in(house: House, key: str) -> bool:
     settings = house.settings.model_copy(update={"policies": house.home})
     (house.home / "subjects.yaml").write_text(SUBJECTS)
-    with open_foundation(settings) as ground:
+    with open_foundation(settings) as foundation:
         try:
-            key_authenticator(ground).authenticate(key, address="192.0.2.1", front_end="rest")
+            key_authenticator(foundation).authenticate(key, address="192.0.2.1", front_end="rest")
         except Unauthenticated:
             return False
     return True

@@ -147,7 +147,7 @@ def test_gateway_answers_others_and_ends_when_one_subject_computes_for_ever(
     told = {one.result(_PATIENCE_S) for one in busy.asked}
     assert told <= {0, 504}
     assert 504 in told
-    with open_foundation(house.settings) as ground, ground.engine.connect() as connection:
+    with open_foundation(house.settings) as foundation, foundation.engine.connect() as connection:
         records = latest_records(connection, 1000, RecordFilter())
     mine = [one for one in records if one.get("subject") == "alice"]
     charged = {one["query_id"] for one in mine if one["kind"] == RecordKind.CHARGED}

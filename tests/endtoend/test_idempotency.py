@@ -46,7 +46,7 @@ def _ask(gateway: AskedGateway, asking: QueryService, key: str) -> Answer:
 
 
 def _charges(gateway: AskedGateway) -> int:
-    with gateway.ground.engine.connect() as connection:
+    with gateway.foundation.engine.connect() as connection:
         return connection.execute(select(func.count()).select_from(charges)).scalar_one()
 
 
@@ -54,7 +54,7 @@ def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> Quer
     """Another process on the same state, or this one after a restart: it remembers nothing."""
     house = replace(
         gateway.asking.services,
-        kept=StoredAnswers(gateway.ground.engine, gateway.ground.trail.seal),
+        kept=StoredAnswers(gateway.foundation.engine, gateway.foundation.trail.seal),
         entropy=entropy,
     )
     return replace(gateway.asking, services=house)

@@ -19,7 +19,7 @@ _COUNT = "SELECT COUNT(*) FROM patients"
 
 def _records(gateway: AskedGateway, query_id: str | None) -> list[Mapping[str, Any]]:
     assert query_id
-    with gateway.ground.engine.connect() as connection:
+    with gateway.foundation.engine.connect() as connection:
         return latest_records(connection, 10, RecordFilter(query_id=query_id))
 
 

@@ -92,12 +92,12 @@ def test_subject_is_suspended_after_three_timeouts_of_a_day(
     assert len(house.answer("SELECT * FROM gateway.budget", "first").rows)
     assert house.asking.own.questions(alice, 1, None)
     assert house.answer(new, "first", "bob").charged == Epsilon.parse("1")
-    assert house.ground.verify_trail().intact
+    assert house.foundation.verify_trail().intact
 
-    roster = subject_list(house.ground)
+    roster = subject_list(house.foundation)
     assert roster.resume(house.subjects, "alice", None, "dave") == ("first",)
     house.answer("SELECT AVG(birth_year) FROM patients", "first")
-    with house.ground.engine.connect() as connection:
+    with house.foundation.engine.connect() as connection:
         acts = [
             latest_records(connection, 9, RecordFilter(kind=kind))
             for kind in (RecordKind.SUBJECT_SUSPENDED, RecordKind.SUBJECT_RESUMED)
@@ -106,7 +106,7 @@ def test_subject_is_suspended_after_three_timeouts_of_a_day(
         [("gateway", "alice")],
         [("dave", "alice")],
     ]
-    assert house.ground.verify_trail().intact
+    assert house.foundation.verify_trail().intact
 
 
 def test_what_waited_or_was_cancelled_early_does_not_count(
@@ -117,9 +117,9 @@ def test_what_waited_or_was_cancelled_early_does_not_count(
         slow.stop(house, Code.SOURCE_TIMEOUT, None)
         slow.stop(house, Code.SOURCE_CANCELLED, _EARLY_CANCEL)
     house.answer("SELECT COUNT(*) FROM patients", "first")
-    (alice, *_) = gateway_api(house.ground, Metrics()).accounts_of(house.subjects["alice"])
+    (alice, *_) = gateway_api(house.foundation, Metrics()).accounts_of(house.subjects["alice"])
     assert str(alice.epsilon_spent) == "5"
-    found = {one["subject"]: one for one in subject_list(house.ground).subjects(house.subjects)}
+    found = {one["subject"]: one for one in subject_list(house.foundation).subjects(house.subjects)}
     assert found["alice"]["stopped_today"] == {}
 
 

@@ -48,7 +48,7 @@ _CONSTANT = {
 
 def _records(gateway: AskedGateway, since: int) -> list[Mapping[str, Any]]:
     """What the trail says of questions, the oldest first."""
-    with gateway.ground.engine.connect() as connection:
+    with gateway.foundation.engine.connect() as connection:
         found = latest_records(connection, 50, RecordFilter(subject="alice"))
     return [one for one in found if one["seq"] > since]
 

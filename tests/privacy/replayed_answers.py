@@ -155,14 +155,14 @@ def run(  # noqa: PLR0917 - a gateway, and what it is asked
     }
     with server.database() as state:
         settings = settings_on(state, home / "home", policies=folder, audit_key=secret)
-        with open_foundation(settings) as ground:
-            current = open_policies(ground, environment=environment)
+        with open_foundation(settings) as foundation:
+            current = open_policies(foundation, environment=environment)
             subjects = current.value.subjects
-            with closing(open_query_service(ground, current, twin, "rest")) as asking:
+            with closing(open_query_service(foundation, current, twin, "rest")) as asking:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr("gateway.datasets.view.secrets", Numbers())
                     said = _asked(asking, subjects, asked)
-                with ground.engine.connect() as connection:
+                with foundation.engine.connect() as connection:
                     records = [
                         _record(one) for one in all_records(connection) if one.get("query_id")
                     ]

@@ -197,7 +197,7 @@ def _knowing(people: int) -> Callable[[Sequence[NewQuery], History, Auditing], N
 
     def planted(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
         for one in concerned:
-            whole = replace(one.ground, region=EVERYTHING, keys=())
+            whole = replace(one.scope, region=EVERYTHING, keys=())
             spread = Fraction(1)
             history.add(
                 PriorRelease("planted", "planted", whole, (people,), spread, spread, whole=True)

@@ -1,8 +1,8 @@
-"""Questions that mean the same have the same ground, however they are written; others do not."""
+"""Queries of the same meaning have the same scope, no matter how they are written; others have not."""
 
 import pytest
 from laws import for_each
-from regions.ward import PATIENTS, WARD, ground
+from regions.ward import PATIENTS, WARD, scope
 
 from gateway.policy.row_rules import bind_rows, parse_row_rule
 from gateway.policy.subjects import Subject
@@ -262,39 +262,39 @@ def _about(made: ReleaseScope) -> tuple[object, ...]:
 
 
 @for_each(("one", "other"), SAME_CONDITIONS)
-def test_ground_is_the_same_when_conditions_mean_the_same(one: str, other: str) -> None:
+def test_scope_is_the_same_when_conditions_mean_the_same(one: str, other: str) -> None:
     """Two ways of writing one condition on patients are one region."""
-    assert _about(ground(f"{_P} WHERE {one}")) == _about(ground(f"{_P} WHERE {other}"))
+    assert _about(scope(f"{_P} WHERE {one}")) == _about(scope(f"{_P} WHERE {other}"))
 
 
 @for_each(("one", "other"), SAME_VISITS)
-def test_ground_is_the_same_when_conditions_on_times_and_amounts_mean_the_same(
+def test_scope_is_the_same_when_conditions_on_times_and_amounts_mean_the_same(
     one: str, other: str
 ) -> None:
     """Two ways of writing one condition on visits are one region, and a readable one."""
-    made = ground(f"{_V} WHERE {one}")
-    assert _about(made) == _about(ground(f"{_V} WHERE {other}"))
+    made = scope(f"{_V} WHERE {one}")
+    assert _about(made) == _about(scope(f"{_V} WHERE {other}"))
     assert made.unreadable == ()
 
 
 @for_each(("one", "other"), SAME_STATEMENTS)
-def test_ground_is_the_same_when_statements_mean_the_same(one: str, other: str) -> None:
+def test_scope_is_the_same_when_statements_mean_the_same(one: str, other: str) -> None:
     """Aliases, subqueries, CTEs and the order of joins change nothing."""
-    assert _about(ground(one)) == _about(ground(other))
+    assert _about(scope(one)) == _about(scope(other))
 
 
 @for_each(("one", "other"), OTHER_CONDITIONS)
-def test_ground_differs_when_conditions_differ(one: str, other: str) -> None:
+def test_scope_differs_when_conditions_differ(one: str, other: str) -> None:
     """Conditions that some row tells apart are different regions."""
-    first, second = ground(f"{_P} WHERE {one}"), ground(f"{_P} WHERE {other}")
+    first, second = scope(f"{_P} WHERE {one}"), scope(f"{_P} WHERE {other}")
     assert _about(first) != _about(second)
     assert not first.region.same(second.region)
 
 
 @for_each(("one", "other"), OTHER_STATEMENTS)
-def test_ground_differs_when_statements_differ(one: str, other: str) -> None:
-    """Other rows, other groupings and other definitions are other grounds."""
-    assert _about(ground(one)) != _about(ground(other))
+def test_scope_differs_when_statements_differ(one: str, other: str) -> None:
+    """Other rows, groupings and definitions give other scopes."""
+    assert _about(scope(one)) != _about(scope(other))
 
 
 _FAR = "SELECT COUNT(*) FROM patients a LEFT JOIN patients b ON a.patient_id = b.patient_id AND b.birth_year >= 1980"
@@ -319,9 +319,9 @@ _TWICE = "LEFT JOIN (SELECT patient_id FROM patients UNION ALL SELECT patient_id
         (f"{_P} p {_TWICE.format('a')}", f"{_P} p {_TWICE.format('a')} {_TWICE.format('b')}"),
     ],
 )  # fmt: skip
-def test_ground_differs_when_rows_meet_otherwise(one: str, other: str) -> None:
+def test_scope_differs_when_rows_meet_otherwise(one: str, other: str) -> None:
     """How often a row is there, and whether its partner is, belongs to the question: else it gets another's answer."""
-    assert _about(ground(one)) != _about(ground(other))
+    assert _about(scope(one)) != _about(scope(other))
 
 
 def test_row_rule_is_part_of_the_region() -> None:
@@ -330,6 +330,6 @@ def test_row_rule_is_part_of_the_region() -> None:
     bound = bind_rows(rule, Subject("alice", {"region": "north"}))
     assert bound is not None
     rows = {"patients": (frozenset({bound}),)}
-    ruled = ground(f"{_P} WHERE smoker", WARD, rows)
-    assert _about(ruled) == _about(ground(f"{_P} WHERE smoker AND region = 'north'"))
-    assert _about(ruled) != _about(ground(f"{_P} WHERE smoker"))
+    ruled = scope(f"{_P} WHERE smoker", WARD, rows)
+    assert _about(ruled) == _about(scope(f"{_P} WHERE smoker AND region = 'north'"))
+    assert _about(ruled) != _about(scope(f"{_P} WHERE smoker"))

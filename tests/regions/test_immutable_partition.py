@@ -132,13 +132,13 @@ def test_too_many_touched_cells_are_thewhole() -> None:
     assert touched_by(half + "region IS NOT NULL") is None, "3 of 4 regions, 90 of 120 cells"
 
 
-def test_ground_that_was_kept_confines_nothing() -> None:
+def test_stored_scope_confines_nothing() -> None:
     """Only what has just been read says through which tables its rows have passed."""
     parts = parts_of("SELECT COUNT(*) FROM patients WHERE region = 'north'", REGIONS)
     assert parts is not None
-    [ground] = grounds_of(parts)
-    assert confining_cells([ground], REGIONS, PROVEN) is not None
-    assert confining_cells([scope_of_json(scope_json(ground))], REGIONS, PROVEN) is None
+    [scope] = grounds_of(parts)
+    assert confining_cells([scope], REGIONS, PROVEN) is not None
+    assert confining_cells([scope_of_json(scope_json(scope))], REGIONS, PROVEN) is None
 
 
 def _digest(dataset: Dataset) -> str:

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from overlap.walk import grounds
+from overlap.walk import scopes
 
 from gateway.regions import predicate as reading
 from gateway.regions.tabulate import tabulate_condition
@@ -45,24 +45,24 @@ def _boxes(many: int) -> list[str]:
 )
 def test_condition_of_very_many_boxes_is_not_begun(condition: str, read: list[object]) -> None:
     """No more than a few of its thousands of comparisons are looked at."""
-    [ground] = grounds("clinic", f"SELECT COUNT(*) FROM patients WHERE {condition}")
-    assert ground.unreadable
+    [scope] = scopes("clinic", f"SELECT COUNT(*) FROM patients WHERE {condition}")
+    assert scope.unreadable
     assert len(read) < _FEW
 
 
 def test_many_conditions_on_one_column_are_read() -> None:
     """They are a list, and regions of one column have one box."""
     years = " OR ".join(f"birth_year = {year}" for year in range(1921, 2020, 2))
-    [ground] = grounds("clinic", f"SELECT COUNT(*) FROM patients WHERE {years}")
-    assert not ground.unreadable
-    assert len(ground.region.boxes) == 1
+    [scope] = scopes("clinic", f"SELECT COUNT(*) FROM patients WHERE {years}")
+    assert not scope.unreadable
+    assert len(scope.region.boxes) == 1
 
 
 def test_choice_of_very_many_branches_is_opaque_in_an_aggregate() -> None:
     """Its branches are not looked at one by one."""
     arms = " ".join(f"WHEN income < {limit} THEN {limit}" for limit in range(100, 3_000, 100))
     sql = f"SELECT SUM(CASE {arms} ELSE 1 END) FROM patients"
-    assert any(one.unreadable for one in grounds("clinic", sql))
+    assert any(one.unreadable for one in scopes("clinic", sql))
 
 
 @pytest.mark.parametrize("function", ["GREATEST({}, 7)", "LEAST({}, 7)", "ABS({} - 1)"])
@@ -72,6 +72,6 @@ def test_choices_that_are_nested_deep_are_opaque(function: str, read: list[objec
         nested = "cost"
         for _ in range(depth):
             nested = function.format(nested)
-        [ground] = grounds("clinic", f"SELECT COUNT(*) FROM visits WHERE {nested} > 5")
-        assert bool(ground.unreadable) == (depth == 12)  # the deeper one
+        [scope] = scopes("clinic", f"SELECT COUNT(*) FROM visits WHERE {nested} > 5")
+        assert bool(scope.unreadable) == (depth == 12)  # the deeper one
     assert len(read) < _FEW

@@ -10,7 +10,7 @@ import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import for_each
-from regions.ward import ground, has
+from regions.ward import has, scope
 from samples import draws
 
 from gateway.regions.cells import contains
@@ -161,7 +161,7 @@ VISITS = Table("visits", _VISITS, _visits())
 
 def _differing(table: Table, condition: str) -> set[int] | None:
     """The rows about which the region and the database disagree; None where the region is not read."""
-    made = ground(f"SELECT COUNT(*) FROM {table.name} WHERE {condition}")
+    made = scope(f"SELECT COUNT(*) FROM {table.name} WHERE {condition}")
     if made.unreadable:
         return None
     mine = {place for place, row in enumerate(table.cells) if has(made.region, row)}
@@ -314,7 +314,7 @@ def test_comparison_with_the_database_finds_a_region_that_is_wrong() -> None:
         ("sex <> 'm'", "sex IS DISTINCT FROM 'm'"),
         ("name = 'alice'", "name = 'Alice'"),
     ):
-        region = ground(f"SELECT COUNT(*) FROM patients WHERE {condition}").region
+        region = scope(f"SELECT COUNT(*) FROM patients WHERE {condition}").region
         mine = {place for place, row in enumerate(PATIENTS.cells) if has(region, row)}
         assert mine == PATIENTS.where(condition)
         assert mine != PATIENTS.where(other)
@@ -350,7 +350,7 @@ _KEYS = [
 @for_each(("table", "expression"), _KEYS, ids=[one for _, one in _KEYS])
 def test_cells_of_a_key_have_the_rows_with_its_value(table: Table, expression: str) -> None:
     """For each listed value of a key its cells are those of the rows that have it, and of no others."""
-    [key] = ground(f"SELECT {expression}, COUNT(*) FROM {table.name} GROUP BY 1").keys
+    [key] = scope(f"SELECT {expression}, COUNT(*) FROM {table.name} GROUP BY 1").keys
     assert key.axis is not None
     assert key.values is not None
     assert key.cells is not None

@@ -1,4 +1,4 @@
-"""Grounds as JSON: what is written is read again, exactly."""
+"""Scopes as JSON: what is written is read back exactly."""
 
 import json
 from datetime import UTC, date, datetime
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from laws import for_each
 from regions.test_region import REGIONS
-from regions.ward import ground
+from regions.ward import scope
 from samples import draws
 
 from gateway.catalog.values import Value, value_json, value_of_json
@@ -30,9 +30,9 @@ _STATEMENTS = [
 
 
 @pytest.mark.parametrize("sql", _STATEMENTS)
-def test_ground_is_equal_after_the_round_trip(sql: str) -> None:
+def test_scope_is_equal_after_the_round_trip(sql: str) -> None:
     """Through text, as the state keeps it."""
-    made = ground(sql)
+    made = scope(sql)
     text = json.dumps(scope_json(made), sort_keys=True)
     again = scope_of_json(json.loads(text))
     assert again == made

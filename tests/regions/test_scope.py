@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 from laws import for_each
-from regions.ward import NOON, WARD, column, ground, plan_of
+from regions.ward import NOON, WARD, column, plan_of, scope
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
@@ -19,9 +19,9 @@ from gateway.regions.scope import normal_text, scope_of
 _VISITS = "SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id"
 
 
-def test_ground_names_tables_and_columns_and_no_alias() -> None:
+def test_scope_names_tables_and_columns_and_no_alias() -> None:
     """A question about one table is that table, and its axes are the columns it is narrowed by."""
-    made = ground("SELECT COUNT(*) FROM patients zz WHERE zz.birth_year < 1950 AND zz.smoker")
+    made = scope("SELECT COUNT(*) FROM patients zz WHERE zz.birth_year < 1950 AND zz.smoker")
     assert made.shape == "patients"
     assert made.tables == {"patients"}
     assert [one.name for one in made.region.axes] == ["patients.birth_year", "patients.smoker"]
@@ -78,12 +78,12 @@ def test_ground_names_tables_and_columns_and_no_alias() -> None:
 )  # fmt: skip
 def test_axis_is_what_the_policy_declares_of_the_column(sql: str, expected: RegionAxis) -> None:
     """Its cells, how many there are, whether NULL is one, and whether it tells who somebody is."""
-    assert ground(sql).region.axes == (expected,)
+    assert scope(sql).region.axes == (expected,)
 
 
 def test_join_that_restricts_nothing_leaves_the_shape_alone() -> None:
     """The one row of a person in a table that every row is declared to reach is just more columns."""
-    made = ground(f"{_VISITS} WHERE p.region = 'north' AND v.cost > 10")
+    made = scope(f"{_VISITS} WHERE p.region = 'north' AND v.cost > 10")
     assert made.shape == "visits"
     assert made.tables == {"patients", "visits"}
     assert [one.name for one in made.region.axes] == ["patients.region", "visits.cost"]
@@ -95,14 +95,14 @@ def test_join_stays_in_the_shape_when_nobody_declares_that_it_restricts_nothing(
         replace(one, columns=tuple(replace(each, joins=None) for each in one.columns))
         for one in WARD.tables
     ]
-    made = ground(_VISITS, Dataset("ward", "patient", tuple(tables)))
+    made = scope(_VISITS, Dataset("ward", "patient", tuple(tables)))
     assert made.shape == "patients join visits"
 
 
 def test_shapes_differ_by_what_is_joined() -> None:
     """Other tables, other keys and outer joins are other shapes."""
     shapes = [
-        ground(f"SELECT COUNT(*) FROM {joined}").shape
+        scope(f"SELECT COUNT(*) FROM {joined}").shape
         for joined in (
             "visits",
             "labs",
@@ -121,7 +121,7 @@ def test_shapes_differ_by_what_is_joined() -> None:
 def test_condition_of_a_join_on_a_side_is_part_of_the_region() -> None:
     """It does not matter whether a row is left out before an inner join, by it, or after it."""
     said = {
-        region_text(ground(sql).region)
+        region_text(scope(sql).region)
         for sql in (
             "SELECT COUNT(*) FROM labs l JOIN visits v ON v.patient_id = l.person AND l.value < 5",
             "SELECT COUNT(*) FROM labs l JOIN visits v ON v.patient_id = l.person WHERE l.value < 5",
@@ -133,7 +133,7 @@ def test_condition_of_a_join_on_a_side_is_part_of_the_region() -> None:
 
 def test_condition_below_a_left_join_is_part_of_its_definition() -> None:
     """On the side that may be missing it leaves out no row that is kept."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT * FROM labs WHERE value < 5) l"
         " ON l.person = p.patient_id"
     )
@@ -143,7 +143,7 @@ def test_condition_below_a_left_join_is_part_of_its_definition() -> None:
 
 def test_count_of_a_person_is_an_axis_of_its_own() -> None:
     """From one to as many rows as a person has; what is below the grouping is in its name and in the shape."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE cost > 10"
         " GROUP BY patient_id) x WHERE n BETWEEN 2 AND 4"
     )
@@ -157,12 +157,12 @@ def test_count_of_a_person_is_an_axis_of_its_own() -> None:
 
 def test_condition_on_persons_is_part_of_the_region_below_a_grouping_by_person() -> None:
     """It leaves out persons as a whole, so it is the same below the grouping, above it, and in another question."""
-    below = ground(
+    below = scope(
         "SELECT COUNT(*) FROM (SELECT v.patient_id, COUNT(*) AS n FROM visits v"
         " JOIN patients p ON p.patient_id = v.patient_id WHERE p.region = 'north' AND v.cost > 10"
         " GROUP BY v.patient_id) x WHERE n > 2"
     )
-    above = ground(
+    above = scope(
         "SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE cost > 10"
         " GROUP BY patient_id) x JOIN patients p ON p.patient_id = x.patient_id"
         " WHERE x.n > 2 AND p.region = 'north'"
@@ -174,7 +174,7 @@ def test_condition_on_persons_is_part_of_the_region_below_a_grouping_by_person()
 
 def test_key_of_a_grouping_by_person_is_the_column_it_was() -> None:
     """Conditions on it mean the same above the grouping."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM (SELECT patient_id, ward AS w, COUNT(*) AS n FROM visits"
         " GROUP BY patient_id, ward) x WHERE w = 3"
     )
@@ -183,7 +183,7 @@ def test_key_of_a_grouping_by_person_is_the_column_it_was() -> None:
 
 def test_mark_is_an_axis_of_its_own() -> None:
     """EXISTS over many rows is true or false of a row; what it asks is in its name."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM patients p WHERE smoker AND NOT EXISTS"
         " (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > 10)"
     )
@@ -205,7 +205,7 @@ def test_mark_tells_who_somebody_is_when_it_asks_for_few_values(
     condition: str, *, quasi: bool
 ) -> None:
     """Whether somebody was there on one day is as good as a name."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM patients p WHERE EXISTS"
         f" (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND {condition})"
     )
@@ -216,7 +216,7 @@ def test_mark_tells_who_somebody_is_when_it_asks_for_few_values(
 
 def test_mark_of_a_condition_that_nobody_understands_is_not_understood() -> None:
     """What is hidden in EXISTS is no more readable than outside."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM patients p WHERE EXISTS"
         " (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.diagnosis LIKE 'a%')"
     )
@@ -227,7 +227,7 @@ def test_mark_of_a_condition_that_nobody_understands_is_not_understood() -> None
 
 def test_window_is_an_axis_over_the_rows_it_counts() -> None:
     """The rows are still those of the table; what the window saw is in the name of its column."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY patient_id"
         " ORDER BY visit_date) AS n FROM visits WHERE cost > 10) x WHERE n = 1"
     )
@@ -241,7 +241,7 @@ def test_window_is_an_axis_over_the_rows_it_counts() -> None:
 def test_window_differs_by_the_columns_that_complete_its_order() -> None:
     """Of two rows of one day the first is another one where other columns are seen."""
     one, other = (
-        ground(
+        scope(
             "SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY patient_id"
             f" ORDER BY visit_date) AS n FROM (SELECT {seen} FROM visits) v) x WHERE n = 1"
         ).region
@@ -253,7 +253,7 @@ def test_window_differs_by_the_columns_that_complete_its_order() -> None:
 def test_union_is_a_shape_with_its_conditions() -> None:
     """Its rows come from either side, whichever is written first."""
     one, other = (
-        ground(
+        scope(
             f"SELECT COUNT(*) FROM (SELECT patient_id, ward FROM visits WHERE ward = {first}"
             f" UNION ALL SELECT patient_id, ward FROM visits WHERE ward = {second}) x"
         ).shape
@@ -279,24 +279,24 @@ def test_union_is_a_shape_with_its_conditions() -> None:
 )
 def test_condition_that_is_not_understood_is_an_axis_of_its_own(condition: str) -> None:
     """It is named, it is no more than true or false, and its opposite is the rest of the same axis."""
-    made = ground(f"SELECT COUNT(*) FROM patients WHERE {condition}")
+    made = scope(f"SELECT COUNT(*) FROM patients WHERE {condition}")
     [axis] = made.region.axes
     assert not axis.readable
     assert made.unreadable == (axis.name,)
     assert (axis.kind, axis.names) == (AxisKind.NAMES, frozenset({"true", "false"}))
-    opposite = ground(f"SELECT COUNT(*) FROM patients WHERE NOT ({condition})").region
+    opposite = scope(f"SELECT COUNT(*) FROM patients WHERE NOT ({condition})").region
     assert opposite.axes == made.region.axes
     assert made.region.meet(opposite).is_nothing
 
 
 def test_condition_is_read_as_far_as_it_can_be() -> None:
     """Beside what is not understood the rest of a condition is still a region."""
-    made = ground(
+    made = scope(
         "SELECT COUNT(*) FROM patients WHERE birth_year < 1950 AND (name LIKE 'a%' OR smoker)"
     )
     assert [one.readable for one in made.region.axes] == [False, True, True]
     assert len(made.unreadable) == 1
-    without = ground("SELECT COUNT(*) FROM patients WHERE birth_year < 1950").region
+    without = scope("SELECT COUNT(*) FROM patients WHERE birth_year < 1950").region
     assert without.covers(made.region)
 
 
@@ -305,7 +305,7 @@ def test_condition_of_too_many_boxes_is_not_understood() -> None:
     squares = " OR ".join(
         f"(birth_year = {1920 + place} AND height = {100 + place})" for place in range(80)
     )
-    made = ground(f"SELECT COUNT(*) FROM patients WHERE smoker AND ({squares})")
+    made = scope(f"SELECT COUNT(*) FROM patients WHERE smoker AND ({squares})")
     assert len(made.unreadable) == 1
     assert [one.readable for one in made.region.axes] == [False, True]
     assert len(made.unreadable[0]) < 300
@@ -322,12 +322,12 @@ def test_expression_that_doubles_with_every_step_stays_short() -> None:
     """Forty CTEs that each add a column to itself are read at once, and to a short text."""
     steps = ["a0 AS (SELECT birth_year AS y FROM patients)"]
     steps += [f"a{one} AS (SELECT y + y AS y FROM a{one - 1})" for one in range(1, 40)]
-    made = ground(f"WITH {', '.join(steps)} SELECT COUNT(*) FROM a39 WHERE y > 5")
+    made = scope(f"WITH {', '.join(steps)} SELECT COUNT(*) FROM a39 WHERE y > 5")
     assert all(len(one.name) < 300 for one in made.region.axes)
 
 
 def test_moment_that_is_not_folded_is_refused() -> None:
-    """A ground with `current_date` in it would be another one tomorrow."""
+    """A scope with `current_date` in it would differ tomorrow."""
     bound = bind("SELECT COUNT(*) FROM visits WHERE visit_date > CURRENT_DATE", WARD)
     assert isinstance(bound, Cut)
     with pytest.raises(BrokenPlan):
@@ -386,7 +386,7 @@ def test_number_is_not_read_where_sources_might_not_tell_it_from_others(
 ) -> None:
     """Large floats stand for many decimals, and a `real` for different ones on different sources."""
     table = Table("t", (column("u", "bigint"), column("x", kind)), Protection("u", 1, 1))
-    made = ground(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
+    made = scope(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
     assert (made.unreadable == ()) is readable
 
 
@@ -403,7 +403,7 @@ def test_days_that_are_listed_one_by_one_are_names(condition: str) -> None:
     """However one of them is written, it is the same one."""
     days = Values((date(2024, 3, 1), date(2024, 3, 2)))
     table = Table("t", (column("u", "bigint"), column("x", "date", days)), Protection("u", 1, 1))
-    made = ground(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
+    made = scope(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
     assert region_text(made.region) == "t.x in ('2024-03-01')"
 
 
@@ -413,5 +413,5 @@ def test_names_with_odd_letters_cannot_be_read_as_others() -> None:
     tables = (
         Table("t", (column("u", "bigint"), column("a.b", "text", Values(("x",)))), protection),
     )
-    made = ground("SELECT COUNT(*) FROM t WHERE \"a.b\" = 'x'", Dataset("d", "person", tables))
+    made = scope("SELECT COUNT(*) FROM t WHERE \"a.b\" = 'x'", Dataset("d", "person", tables))
     assert [one.name for one in made.region.axes] == ['t."a.b"']

@@ -50,7 +50,7 @@ YEARS = RegionAxis(
 )
 
 
-def ground(first: int = 1950, last: int = 1959, shape: str = "patients") -> ReleaseScope:
+def scope(first: int = 1950, last: int = 1959, shape: str = "patients") -> ReleaseScope:
     """Patients who were born in these years."""
     box = Box(((YEARS.name, StepCells(((first, last),))),))
     return ReleaseScope(shape, frozenset({"patients"}), Region((YEARS,), (box,)), (), ())
@@ -73,7 +73,7 @@ def entry(
         query_id=f"q-{number}",
         at=at,
         epoch=epoch,
-        ground=about or ground(),
+        scope=about or scope(),
         bounding="R1",
         additive=True,
         plain=True,

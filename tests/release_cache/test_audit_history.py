@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from fix_ledger import ALICE, BOB, Bank, limits
-from release_cache.log_entries import ACCOUNTS, Desk, entry, ground, slot
+from release_cache.log_entries import ACCOUNTS, Desk, entry, scope, slot
 
 from gateway.overlap.history import History
 from gateway.regions.scope import ReleaseScope
@@ -40,7 +40,7 @@ def said(history: History) -> list[tuple[str, object, Fraction]]:
 
 
 def narrow(number: int) -> ReleaseScope:
-    return ground(1920 + number, 1930 + number)
+    return scope(1920 + number, 1930 + number)
 
 
 def test_history_of_a_group_is_what_its_members_were_given(desk: Desk, cache: ReleaseCache) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
-from release_cache.log_entries import ACCOUNTS, ALWAYS, Desk, content, entry, ground, slot
+from release_cache.log_entries import ACCOUNTS, ALWAYS, Desk, content, entry, scope, slot
 
 from gateway.release_cache.cache import CachePosition, ReleaseCache, ReleaseCaches
 from gateway.release_cache.events import ColumnsShared
@@ -37,7 +37,7 @@ def test_cache_has_the_newest_entries_first_when_they_are_young_enough(
     for number in range(4):
         assert desk.buy(cache.refresh().ordinal, entry(number, at=desk.bank.now))
         desk.pass_minutes(10)
-    assert desk.buy(4, entry(9, ground(shape="visits"), at=desk.bank.now))
+    assert desk.buy(4, entry(9, scope(shape="visits"), at=desk.bank.now))
     assert cache.refresh() == CachePosition(5, 0)
     assert found(cache) == ["q-3", "q-2", "q-1", "q-0"]
     assert found(cache, 20) == ["q-3", "q-2"]
@@ -173,7 +173,7 @@ def test_cache_stands_still_while_a_history_is_looked_through(
     reader = threading.Thread(target=cache.refresh)
     alice = frozenset({"alice"})
     with cache.still:
-        assert desk.buy(1, entry(2, ground(1960, 1969)))
+        assert desk.buy(1, entry(2, scope(1960, 1969)))
         reader.start()
         reader.join(0.05)
         assert [one.query_id for one in cache.history(alice)] == ["q-1"]

@@ -10,7 +10,7 @@ from fix_journal import bank_on, end_connections
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, commit_together, limits
 from fix_state import StateServer, dsn_of
 from psycopg import errors
-from release_cache.log_entries import ACCOUNTS, DATASET, Desk, entry, ground, slot
+from release_cache.log_entries import ACCOUNTS, DATASET, Desk, entry, scope, slot
 
 from gateway.release_cache.event_log import append_always, load_after, load_content, load_last
 from gateway.release_cache.events import (
@@ -267,7 +267,7 @@ def test_database_takes_what_follows(desk: Desk, state_urls: StateUrls) -> None:
 
 def test_entries_are_found_by_what_they_are_about(desk: Desk) -> None:
     """A negative control of the helpers of these tests: another shape is another index."""
-    assert desk.buy(0, entry(1, ground(shape="visits")))
+    assert desk.buy(0, entry(1, scope(shape="visits")))
     cache = desk.cache()
     cache.refresh()
     assert cache.entries("patients", since=NOON) == ()

@@ -92,7 +92,7 @@ class _Question:
             CachedChoice(one, PureSelection(Fraction(9)), Fraction(1)) for one in wanted.choices
         )
         return CacheEntry(
-            self.name, "q", datetime(2026, 3, 1, tzinfo=UTC), 0, wanted.ground, wanted.bounding,
+            self.name, "q", datetime(2026, 3, 1, tzinfo=UTC), 0, wanted.scope, wanted.bounding,
             wanted.additive, wanted.plain, wanted.listed, tuple(slots), tuple(choices), Epsilon.parse("1"),
         )  # fmt: skip
 

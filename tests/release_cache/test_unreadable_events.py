@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from release_cache.log_entries import ACCOUNTS, entry, ground
+from release_cache.log_entries import ACCOUNTS, entry, scope
 
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.auditor import NewQuery, audit
@@ -56,12 +56,12 @@ def test_event_that_cannot_be_read_says_so(body: str) -> None:
 def test_tables_of_an_entry_of_another_version_are_known() -> None:
     """They stand where they always stood."""
     found = read_event("bought", _SHEET.release, _of_another_version(_BODY))
-    assert found == UnreadableEvent("bought", _SHEET.release, _SHEET.ground.tables)
+    assert found == UnreadableEvent("bought", _SHEET.release, _SHEET.scope.tables)
 
 
 def test_unreadable_answer_refuses_its_tables_to_its_group_alone() -> None:
     """Other tables go on, and so does everybody else; who is told of it later is touched as well."""
-    histories, mine = Histories(), ground()
+    histories, mine = Histories(), scope()
     other = replace(mine, shape="elsewhere", tables=frozenset({"elsewhere"}))
     histories.unread(UnreadableEvent("bought", "q-1.r1.1", mine.tables), "alice")
     histories.answered(ContentStored("q-1.r1.1", (4,), 0, Fraction(1), whole=True))
@@ -78,14 +78,14 @@ def test_unreadable_telling_of_a_known_release_is_about_its_tables() -> None:
     histories, one = Histories(), entry(1)
     histories.bought(one, "alice")
     histories.unread(UnreadableEvent("told", one.release, None), "bob")
-    other = replace(one.ground, shape="elsewhere", tables=frozenset({"elsewhere"}))
-    assert _refused(histories, B, one.ground)
+    other = replace(one.scope, shape="elsewhere", tables=frozenset({"elsewhere"}))
+    assert _refused(histories, B, one.scope)
     assert not _refused(histories, B, other)
 
 
 def test_answer_whose_tables_nobody_knows_refuses_its_group_everything() -> None:
     """And nobody else anything."""
-    histories, mine = Histories(), ground()
+    histories, mine = Histories(), scope()
     histories.unread(UnreadableEvent("bought", "q-1.r1.1", None), "alice")
     assert _refused(histories, A, mine)
     assert not _refused(histories, B, mine)
@@ -98,4 +98,4 @@ def test_size_that_was_kept_without_its_noise_is_unknown() -> None:
     histories, one = Histories(), entry(1)
     histories.bought(one, "alice")
     histories.answered(ContentStored(one.release, (3,), 0))
-    audit([NewQuery(one.ground, Fraction(1))], histories.of(A), _RULES)
+    audit([NewQuery(one.scope, Fraction(1))], histories.of(A), _RULES)

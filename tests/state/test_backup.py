@@ -192,11 +192,11 @@ def test_backup_leaves_nothing_behind_when_the_disk_is_full(house: House) -> Non
     with_a_past(house)
     names = sorted(path.name for path in house.home.iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with open_foundation(house.settings) as ground:
+    with open_foundation(house.settings) as foundation:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
         try:
             with pytest.raises(OperatorError) as refusal:
-                write_backup(ground.engine, house.home / "full", AUDIT_SECRET, utc_now())
+                write_backup(foundation.engine, house.home / "full", AUDIT_SECRET, utc_now())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert refusal.value.code is Code.BACKUP_UNUSABLE
@@ -233,9 +233,9 @@ def test_backup_is_consistent_when_charges_go_on(house: House) -> None:
 def test_backup_outlasts_the_time_limit_of_ordinary_statements(house: House) -> None:
     """A large state may take longer to copy than a question may take."""
     with_a_past(house)
-    with open_foundation(house.settings) as ground:
+    with open_foundation(house.settings) as foundation:
         limited = create_engine(
-            ground.engine.url, connect_args={"options": "-c statement_timeout=200"}
+            foundation.engine.url, connect_args={"options": "-c statement_timeout=200"}
         )
         house.change("ALTER TABLE trail_records RENAME TO slow_records")
         house.change(

@@ -152,5 +152,5 @@ def test_answers_of_before_are_held_against_questions_when_they_are_too_old_to_b
 
 def _records(place: Place, query_id: str | None) -> list[Mapping[str, Any]]:
     assert query_id
-    with place.opened.ground.engine.connect() as connection:
+    with place.opened.foundation.engine.connect() as connection:
         return latest_records(connection, 10, RecordFilter(query_id=query_id))

@@ -74,7 +74,7 @@ def test_answer_of_a_cell_is_paid_for_in_that_cell_by_whoever_is_told(regions: O
     place.ask(_SOUTH, "dave")
     assert place.ask(_NORTH, "dave").charged.value == 0  # beside the south it makes nothing fuller
     assert place.spent("dave") == _PRICE
-    assert regions.ground.verify_trail().intact
+    assert regions.foundation.verify_trail().intact
 
 
 def test_answer_whose_charge_makes_no_account_fuller_is_kept_under_its_key(regions: Opened) -> None:

@@ -28,14 +28,14 @@ _EXPLAINED = f"EXPLAIN {_SUM}"
 @pytest.fixture(scope="module")
 def key(houses: Opened) -> str:
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
-    create_key(houses.ground.journal, houses.ground.trail, order, lambda _: True)
+    create_key(houses.foundation.journal, houses.foundation.trail, order, lambda _: True)
     return order.key.reveal()
 
 
 @pytest.fixture(scope="module")
 def rest(houses: Opened) -> Iterator[Client]:
     doors = gateway_api(
-        houses.ground,
+        houses.foundation,
         Metrics(),
         policies=houses.policies,
         questions=query_api(houses.asking),
@@ -48,7 +48,7 @@ def rest(houses: Opened) -> Iterator[Client]:
 def port(houses: Opened) -> Iterator[int]:
     with (
         socket.create_server((_HOST, 0)) as listener,
-        serve_wire(houses.ground, houses.policies, houses.asking, listener),
+        serve_wire(houses.foundation, houses.policies, houses.asking, listener),
     ):
         yield int(listener.getsockname()[1])
 

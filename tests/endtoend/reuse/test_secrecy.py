@@ -126,7 +126,7 @@ def _transcripts(kind: str, alone: Opened, crowd: Opened) -> tuple[list[str], li
 def _copied(place: Place) -> int:
     """How many of alice's answers were draws of somebody else."""
     wanted = RecordFilter(subject="alice", dataset=place.dataset, kind="charged")
-    with place.opened.ground.engine.connect() as connection:
+    with place.opened.foundation.engine.connect() as connection:
         return sum("copied" in one for one in latest_records(connection, 1_000, wanted))
 
 
@@ -183,13 +183,13 @@ def test_ledger_gives_nothing_for_what_was_drawn_before(crowd: Opened, kind: str
     # what follows from it is free, as if it had been bought
     assert place.ask(_NORTH).reused is CacheUse.FILTER
     assert _gave(place, "analyst:alice") == _gave(place, "dataset") == _PRICE
-    with crowd.ground.engine.connect() as connection:
+    with crowd.foundation.engine.connect() as connection:
         (record,) = latest_records(
             connection, 9, RecordFilter(query_id=mine.query_id, kind="charged")
         )
     assert record["copied"] == [f"{theirs.query_id}.r1.1"]
     assert [one["account"] for one in record["taken"]] == [f"analyst:alice@{place.dataset}"]
-    assert crowd.ground.verify_trail().intact
+    assert crowd.foundation.verify_trail().intact
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_nobody_waits_for_what_somebody_else_buys_at_this_moment(crowd: Opened) 
 def test_question_has_to_fit_as_if_nothing_had_been_there(crowd: Opened) -> None:
     """An account that cannot give for a fresh answer is refused, though the ledger would give nothing."""
     place = crowd.place(QUIET)
-    ground, all_ = crowd.ground, f"dataset:{place.dataset}"
+    foundation, all_ = crowd.foundation, f"dataset:{place.dataset}"
     place.ask(_SUM, "dave")
     limits = Limits(Epsilon(_PRICE * 3 / 2), Delta.parse("1e-6"))
-    grant(ground.journal, ground.trail, all_, limits, actor="dave", now=place.clock)
+    grant(foundation.journal, foundation.trail, all_, limits, actor="dave", now=place.clock)
     refused = []
     for sql in (_SUM, f"{_SUM} WHERE smoker"):
         with pytest.raises(Refusal) as caught:
@@ -263,7 +263,7 @@ def test_question_has_to_fit_as_if_nothing_had_been_there(crowd: Opened) -> None
 
 def _gave(place: Place, account: str) -> Fraction:
     """What an account gave, exactly, as an operator sees it."""
-    with place.opened.ground.engine.connect() as connection:
+    with place.opened.foundation.engine.connect() as connection:
         found = standings(connection, place.clock, dataset=place.dataset)
     name = f"{account}:{place.dataset}" if account == "dataset" else f"{account}@{place.dataset}"
     return next((one.epsilon_spent.value for one in found if one.account == name), Fraction(0))

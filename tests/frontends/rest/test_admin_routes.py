@@ -57,16 +57,16 @@ def open_office(urls: StateUrls, place: Path) -> Iterator[Office]:
     settings = settings_on(
         urls, place, policies=policies, audit_key=SecretStr("the audit key of the tests, 32 b")
     )
-    with open_foundation(settings) as ground:
+    with open_foundation(settings) as foundation:
         current = open_policies(
-            ground, environment={"CLINIC_URL": f"duckdb:///{place}/nothing.duckdb"}
+            foundation, environment={"CLINIC_URL": f"duckdb:///{place}/nothing.duckdb"}
         )
         keys = {}
         for name in current.value.subjects:
             order = KeyOrder(name, "os:op", datetime.now(UTC))
-            create_key(ground.journal, ground.trail, order, lambda _: True)
+            create_key(foundation.journal, foundation.trail, order, lambda _: True)
             keys[name] = order.key.reveal()
-        app = create_app(gateway_api(ground, Metrics(), policies=current))
+        app = create_app(gateway_api(foundation, Metrics(), policies=current))
         yield Office(policies, app, keys)
 
 

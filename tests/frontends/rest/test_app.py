@@ -252,7 +252,7 @@ def test_caller_is_refused_when_the_subject_was_removed(front: Front) -> None:
     """A key outlives its subject and opens nothing."""
     subjects = front.house.home / "policies" / "subjects.yaml"
     subjects.write_text("bob: {}\n")
-    app = create_app(gateway_api(front.ground, Metrics()))
+    app = create_app(gateway_api(front.foundation, Metrics()))
     with closing(Client(app)) as client:
         headers = {"Authorization": f"Bearer {front.keys['alice'].reveal()}"}
         problem(client.get("/v1/budget", headers=headers), 401, "GW702")
@@ -328,7 +328,7 @@ def test_budget_shows_nobody_elses_account_when_a_name_is_the_beginning_of_anoth
 ) -> None:
     """`al` is not `alice`, and what is in a name is no pattern."""
     (front.house.home / "policies" / "subjects.yaml").write_text("al: {}\nali_e: {}\nalice.b: {}\n")
-    app = create_app(gateway_api(front.ground, Metrics()))
+    app = create_app(gateway_api(front.foundation, Metrics()))
     with closing(Client(app)) as client:
         for name in ("al", "ali_e", "alice.b"):
             key = front.clerk.key(name).key.reveal()

@@ -67,26 +67,28 @@ def attacked(
         server.database() as state,
         open_foundation(
             settings_on(state, home / "home", policies=policies, audit_key=secret)
-        ) as ground,
+        ) as foundation,
         bind_socket("127.0.0.1", 0, "GATEWAY_REST_PORT") as listener,
     ):
-        current = open_policies(ground, environment=environment)
-        with open_query_api(ground, current, twin, "rest") as questions:
-            doors = gateway_api(ground, Metrics(), policies=current, twin=twin, questions=questions)
+        current = open_policies(foundation, environment=environment)
+        with open_query_api(foundation, current, twin, "rest") as questions:
+            doors = gateway_api(
+                foundation, Metrics(), policies=current, twin=twin, questions=questions
+            )
             stop, app = StopSignal(), create_app(doors)
-            given = (stop, app, listener, ground.settings, ground.lines.cut)
+            given = (stop, app, listener, foundation.settings, foundation.lines.cut)
             thread = threading.Thread(target=serve_until, args=given)
             thread.start()
             try:
-                yield Attacked(int(listener.getsockname()[1]), _key(ground), people)
+                yield Attacked(int(listener.getsockname()[1]), _key(foundation), people)
             finally:
                 stop.ask()
                 thread.join()
 
 
-def _key(ground: Foundation) -> str:
+def _key(foundation: Foundation) -> str:
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
-    create_key(ground.journal, ground.trail, order, lambda _: True)
+    create_key(foundation.journal, foundation.trail, order, lambda _: True)
     return order.key.reveal()
 
 
