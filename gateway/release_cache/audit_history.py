@@ -95,7 +95,7 @@ class Histories:
             self._unread.setdefault(release, unreadable)
         self._moves.append(_Move(subject, release, 0, unreadable))
 
-    def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
+    def add_recipient(self, release: str, subject: str, slots: Iterable[int]) -> None:
         if (unread := self._unread.get(release)) is not None:
             self._moves.append(_Move(subject, release, 0, unread))
             return
