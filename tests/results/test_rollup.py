@@ -132,15 +132,29 @@ def test_rows_of_all_sets_are_numbered_one_after_the_other() -> None:
         assert column == list(chain.from_iterable(one.column(form) for one in each))
 
 
-def test_small_groups_are_found_in_every_set() -> None:
-    """With 8 persons in each of 15 groups, no group of two keys reaches 10; every total does."""
+def _small(counts: Sequence[int]) -> frozenset[int]:
+    """The small rows of the cube if its 15 groups have these noisy counts of persons."""
     priced_ = _priced(_CUBE, Distribution.GAUSSIAN, blank=True)
     [part] = priced_.parts
     whole = part.analysis.whole
     assert isinstance(part.analysis.groups, EnumeratedGroups)
-    keys = part.analysis.groups.keys
-    table = NoisyTable(keys, tuple((8 * whole,) * len(keys) for _ in part.noises), part.noises)
-    assert roll_up(priced_, [table]).small == frozenset(range(15))
+    column = tuple(count * whole for count in counts)
+    table = NoisyTable(part.analysis.groups.keys, tuple(column for _ in part.noises), part.noises)
+    return roll_up(priced_, [table]).small
+
+
+def test_small_groups_are_found_in_every_set() -> None:
+    """With 8 persons in each of 15 groups, no group of two keys reaches 10; every total does."""
+    assert _small([8] * 15) == frozenset(range(15))
+
+
+def test_group_is_shown_when_its_count_is_exactly_the_minimum() -> None:
+    """`min_units: 10` shows a group of 10 and blanks one of 9, also among the totals."""
+    assert _small([10] * 15) == frozenset()
+    assert _small([9, *([10] * 14)]) == frozenset({0})
+    # the last row is the total: 10 persons in all are shown, 9 are not
+    assert 23 not in _small([10, *([0] * 14)])
+    assert 23 in _small([9, *([0] * 14)])
 
 
 def _misses(
