@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from gateway.overlap.history import History
-from gateway.overlap.inputs import PriorRelease
+from gateway.overlap.history import History, PriorRelease
 from gateway.regions.scope import ReleaseScope
 from gateway.release_cache.entry import CacheEntry, spread_of
 from gateway.release_cache.events import ContentStored, UnreadableEvent
