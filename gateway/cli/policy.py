@@ -104,8 +104,15 @@ def _explain(arguments: argparse.Namespace) -> int:
     if reading.loaded is None:
         raise reading.problems[0]
     subject, policy = subject_and_policy(reading.loaded, arguments.subject, arguments.dataset)
-    request = Request(arguments.sql, policy.name, arguments.purpose)
-    question = Question(request, subject, arguments.front_end, datetime.now(UTC))
+    request = Request(
+        arguments.sql,
+        policy.name,
+        arguments.purpose,
+        address=arguments.address or "",
+        tls=arguments.tls,
+    )
+    asked_at = arguments.time or datetime.now(UTC)
+    question = Question(request, subject, arguments.front_end, asked_at)
     with open_temporary_twin(settings.postgres_bin) as twin:
         found = explain(question, policy, reading.loaded, twin.borrowed)
     stands = True

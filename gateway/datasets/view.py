@@ -28,7 +28,7 @@ from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.binding.top_k import can_select
 from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
-from gateway.policy.applicable import ApplicableRules, rules_at
+from gateway.policy.applicable import ApplicableRules, Peer, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
@@ -151,8 +151,9 @@ class Views:
 
 def rules_for(question: Question, policy: Policy) -> ApplicableRules:
     """The rules that apply to the question."""
-    purpose = question.request.purpose
-    return rules_at(policy, question.subject, question.front_end, purpose, question.asked_at)
+    request = question.request
+    peer = Peer(question.front_end, request.address, request.tls)
+    return rules_at(policy, question.subject, peer, request.purpose, question.asked_at)
 
 
 def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
