@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.budget.account import analyst_account
-from gateway.budget.report import AccountBalance, standings_on_paths
-from gateway.budget.shared_accounts import visible_balances
+from gateway.budget.report import AccountBalance, standings_on_paths, visible_balances
 from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
 from gateway.errors import Code, SourceStopped

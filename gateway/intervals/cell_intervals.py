@@ -92,10 +92,10 @@ class Intervals:
         if isinstance(form, Each):
             return IntervalEnds.none(self._rows)
         with np.errstate(all="ignore"):  # what is not finite has no interval
-            felt, is_root = self._rooted(form)
-            half = self._half(felt)
-            low, high = felt.value - half, felt.value + half
-            there = felt.there & np.isfinite(low) & np.isfinite(high)
+            estimated, is_root = self._rooted(form)
+            half = self._half(estimated)
+            low, high = estimated.value - half, estimated.value + half
+            there = estimated.there & np.isfinite(low) & np.isfinite(high)
             if is_root:
                 there &= high > 0
                 low, high = (np.sqrt(np.maximum(end, 0)) for end in (low, high))

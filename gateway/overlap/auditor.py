@@ -21,11 +21,10 @@ from math import prod
 from typing import Final
 
 from gateway.overlap.differencing import find_clashes
-from gateway.overlap.history import History, Index, comparable_indexes
-from gateway.overlap.inputs import NewQuery, PriorRelease
+from gateway.overlap.history import History, Index, PriorRelease, comparable_indexes
 from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import QuestionPart, cut_sides, part_of
+from gateway.overlap.question_part import NewQuery, QuestionPart, cut_sides, part_of
 from gateway.overlap.refusals import (
     MOST_NAMED,
     THIS,

@@ -94,8 +94,8 @@ class _Words:
     def _part(self, axis: RegionAxis, cells: Cells) -> str:
         if not axis.readable:
             return _unread(axis, cells)
-        told = _names(cells) if isinstance(cells, NameCells) else self._steps(axis, cells)
-        return f"{self.named(axis.name)} {_either([*told, *(['NULL'] if cells.null else [])])}"
+        texts = _names(cells) if isinstance(cells, NameCells) else self._steps(axis, cells)
+        return f"{self.named(axis.name)} {_either([*texts, *(['NULL'] if cells.null else [])])}"
 
     def _steps(self, axis: RegionAxis, cells: StepCells) -> list[str]:
         column = None if axis.column is None else self.dataset.find(axis.column)
@@ -180,17 +180,17 @@ def _unread(axis: RegionAxis, cells: Cells) -> str:
         "true": f"`{axis.name}`",
         "false": f"not `{axis.name}`",
     }
-    told = [text for value, text in said.items() if value in values]
-    return _either([*told, *([f"`{axis.name}` is NULL"] if cells.null else [])])
+    texts = [text for value, text in said.items() if value in values]
+    return _either([*texts, *([f"`{axis.name}` is NULL"] if cells.null else [])])
 
 
-def _shortened(told: Sequence[str]) -> list[str]:
-    if len(told) <= _MOST_NAMES:
-        return list(told)
-    return [*told[:_MOST_NAMES], f"{len(told) - _MOST_NAMES} more"]
+def _shortened(texts: Sequence[str]) -> list[str]:
+    if len(texts) <= _MOST_NAMES:
+        return list(texts)
+    return [*texts[:_MOST_NAMES], f"{len(texts) - _MOST_NAMES} more"]
 
 
-def _either(told: Sequence[str]) -> str:
-    if len(told) < 2:  # noqa: PLR2004 - one is enough
-        return "".join(told)
-    return f"{', '.join(told[:-1])} or {told[-1]}"
+def _either(texts: Sequence[str]) -> str:
+    if len(texts) < 2:  # noqa: PLR2004 - one is enough
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} or {texts[-1]}"

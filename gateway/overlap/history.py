@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from gateway.overlap.axis_index import AxisIndex, GrowingArray, PartCounts
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
-from gateway.overlap.inputs import PriorRelease
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides_of
 from gateway.regions.cells import Cells, all_cells
@@ -30,6 +29,26 @@ UNKNOWN: Final = -1.0
 MOST_UNITS: Final = 2**40
 """No table has so many people; what is further from 0 is noise that tells nothing."""
 _FARTHEST: Final = Fraction(2**200)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorRelease:
+    """A release that a member of the trust group has received.
+
+    `counts` are noisy numbers of units in each group, in the order of the keys' product; one number without
+    keys; None if unknown. `variance` is that of each count's noise; None if unknown, and then the counts reveal
+    nothing. `whole`: every unit counts as 1, and in one group alone; otherwise counts are lower bounds, and are
+    never called small. `spread` is the variance of the most exact measurement's noise, divided by the square of
+    its change by one person: how exactly the release shows one person.
+    """
+
+    release: str
+    query_id: str
+    scope: ReleaseScope
+    counts: tuple[int, ...] | None
+    spread: Fraction
+    variance: Fraction | None = None
+    whole: bool = False
 
 
 class RegionEntry:

@@ -1,4 +1,4 @@
-"""Values of the auditor: a part of the new query, and an earlier answer as trackers see it."""
+"""Values of the auditor: the new query and its parts, and an earlier answer as trackers see it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,9 +6,17 @@ from fractions import Fraction
 
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
 from gateway.overlap.history import Index, RegionEntry
-from gateway.overlap.inputs import NewQuery
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
 from gateway.regions.cells import Cells, intersection, is_empty
+from gateway.regions.scope import ReleaseScope
+
+
+@dataclass(frozen=True, slots=True)
+class NewQuery:
+    """A part of the new query, and how exactly it would show one person."""
+
+    scope: ReleaseScope
+    spread: Fraction
 
 
 @dataclass(frozen=True, slots=True)

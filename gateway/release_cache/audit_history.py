@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from gateway.overlap.history import History
-from gateway.overlap.inputs import PriorRelease
+from gateway.overlap.history import History, PriorRelease
 from gateway.regions.scope import ReleaseScope
 from gateway.release_cache.entry import CacheEntry, spread_of
 from gateway.release_cache.events import ContentStored, UnreadableEvent
@@ -95,7 +94,7 @@ class Histories:
             self._unread.setdefault(release, unreadable)
         self._moves.append(_Move(subject, release, 0, unreadable))
 
-    def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
+    def add_recipient(self, release: str, subject: str, slots: Iterable[int]) -> None:
         if (unread := self._unread.get(release)) is not None:
             self._moves.append(_Move(subject, release, 0, unread))
             return

@@ -266,9 +266,9 @@ class ReleaseCache:
                     self._group_index.bought(entry, subject)
             case ColumnsShared(release, slots, choices, accounts):
                 subject = str(happened.subject)
-                self._known.told(release, subject, slots, choices, accounts)
-                self._histories.told(release, subject, slots)
-                self._group_index.told(release, subject)
+                self._known.add_recipient(release, subject, slots, choices, accounts)
+                self._histories.add_recipient(release, subject, slots)
+                self._group_index.add_recipient(release, subject)
             case ContentStored() as answered:
                 self._pending.pop(answered.release, None)
                 self._histories.answered(answered)

@@ -168,7 +168,7 @@ class GroupIndex:
         self._entries[entry.release] = entry
         self._moves.append((subject, entry.release))
 
-    def told(self, release: str, subject: str) -> None:
+    def add_recipient(self, release: str, subject: str) -> None:
         """The subject received a part of the release; now the group may have all of it."""
         if release in self._entries:
             self._moves.append((subject, release))

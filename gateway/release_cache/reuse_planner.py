@@ -81,7 +81,7 @@ class _Planning:
                 name = f"{query.question.query_id}.r{place + 1}.{number}"
                 part = self._part(name, found.wanted, found.extra_scopes)
                 self.parts.append(replace(part, compared=found.compared))
-            constants.told(place, repr([one.tells for one in self.parts[first:]]))
+            constants.set_content(place, repr([one.tells for one in self.parts[first:]]))
         return QueryPlan(self.around, tuple(self.parts), self.awaited, self.oldest)
 
     def _scopes(

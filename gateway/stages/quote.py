@@ -20,7 +20,7 @@ from gateway.budget.balances import balance_of
 from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
 from gateway.overlap.auditor import audit
-from gateway.overlap.inputs import NewQuery
+from gateway.overlap.question_part import NewQuery
 from gateway.plan.relations import StagedRows
 from gateway.pricing.price import (
     AnalyzedQuery,

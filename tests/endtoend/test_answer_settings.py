@@ -233,9 +233,11 @@ class Waited:
 
 
 def _waiting(gateway: AskedGateway, waited: Waited) -> AskedGateway:
-    house = gateway.asking.services
+    installation = gateway.asking.services
     pace = Pace(lambda: waited.now, waited.wait)
-    return replace(gateway, asking=replace(gateway.asking, services=replace(house, pace=pace)))
+    return replace(
+        gateway, asking=replace(gateway.asking, services=replace(installation, pace=pace))
+    )
 
 
 _COUNT = "SELECT COUNT(*) FROM patients"

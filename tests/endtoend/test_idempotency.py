@@ -52,12 +52,12 @@ def _charges(gateway: AskedGateway) -> int:
 
 def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> QueryService:
     """Another process on the same state, or this one after a restart: it remembers nothing."""
-    house = replace(
+    installation = replace(
         gateway.asking.services,
         kept=StoredAnswers(gateway.foundation.engine, gateway.foundation.trail.seal),
         entropy=entropy,
     )
-    return replace(gateway.asking, services=house)
+    return replace(gateway.asking, services=installation)
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,9 @@ def test_key_is_refused_when_the_gateway_died_between_charge_and_answer(
         return False
 
     asking = _elsewhere(gateway, Doing(_killed))
-    house = replace(asking.services, pace=Pace(wait=wait), now=lambda: late[0])
+    installation = replace(asking.services, pace=Pace(wait=wait), now=lambda: late[0])
     with pytest.raises(Refusal) as caught:
-        _ask(gateway, replace(asking, services=house), "died")
+        _ask(gateway, replace(asking, services=installation), "died")
     assert caught.value.code is Code.IDEMPOTENCY_MISMATCH
     assert (
         len(waits) == 2
@@ -163,8 +163,8 @@ def test_second_question_waits_for_the_first_answer_when_both_come_at_once(
     try:
         assert drawing.wait(60)
         asking = _elsewhere(gateway, Doing(_killed))
-        house = replace(asking.services, pace=Pace(wait=wait))
-        again = _ask(gateway, replace(asking, services=house), "twice")
+        installation = replace(asking.services, pace=Pace(wait=wait))
+        again = _ask(gateway, replace(asking, services=installation), "twice")
     finally:
         waiting.set()
         first.join()

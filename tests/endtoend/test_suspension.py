@@ -30,7 +30,7 @@ _EARLY_CANCEL = Computation(14.9, 30.0, SourceEnd.CANCEL)
 
 
 @pytest.fixture
-def house(tmp_path: Path, servers: SharedServers) -> Iterator[AskedGateway]:
+def installation(tmp_path: Path, servers: SharedServers) -> Iterator[AskedGateway]:
     """Two datasets over one clinic, whose answers are given again."""
     source = shown(clinic_in_duckdb(tmp_path / "clinic.duckdb"))
     one = policy("first", "SOURCE", "laplace", groups=10_000, price="1", budget="100")
@@ -46,7 +46,7 @@ class _Slow:
         self._patch = patch
         self._asked = 0
 
-    def stop(self, house: AskedGateway, code: Code, computation: Computation | None) -> None:
+    def stop(self, installation: AskedGateway, code: Code, computation: Computation | None) -> None:
         """One more question, never asked before, and stopped."""
 
         def run(*_: object, **__: object) -> None:
@@ -56,7 +56,7 @@ class _Slow:
         with self._patch.context() as patch:
             patch.setattr(SourceDatabase, "run", run)
             text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {1930 + self._asked}"
-            assert _refusal(house, text) is code
+            assert _refusal(installation, text) is code
 
 
 @pytest.fixture
@@ -64,40 +64,42 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> _Slow:
     return _Slow(monkeypatch)
 
 
-def _refusal(house: AskedGateway, text: str) -> Code:
+def _refusal(installation: AskedGateway, text: str) -> Code:
     with pytest.raises(Refusal) as caught:
-        house.answer(text, "first")
+        installation.answer(text, "first")
     return caught.value.code
 
 
 def test_subject_is_suspended_after_three_timeouts_of_a_day(
-    house: AskedGateway, slow: _Slow
+    installation: AskedGateway, slow: _Slow
 ) -> None:
     """New questions and estimates are refused for nothing; earlier answers, budget and history go on, as do others."""
-    house.answer(_EARLIER, "first")
+    installation.answer(_EARLIER, "first")
     for _ in range(2):
-        slow.stop(house, Code.SOURCE_TIMEOUT, _LIMIT)
-    assert house.answer("SELECT COUNT(*) FROM patients", "first").charged == Epsilon.parse("1")
-    slow.stop(house, Code.SOURCE_CANCELLED, _LATE_CANCEL)
-    assert [one for one in house.events if isinstance(one, SubjectSuspended)]
+        slow.stop(installation, Code.SOURCE_TIMEOUT, _LIMIT)
+    assert installation.answer("SELECT COUNT(*) FROM patients", "first").charged == Epsilon.parse(
+        "1"
+    )
+    slow.stop(installation, Code.SOURCE_CANCELLED, _LATE_CANCEL)
+    assert [one for one in installation.events if isinstance(one, SubjectSuspended)]
 
-    alice = house.subjects["alice"]
-    spent = house.asking.accounts(alice, "first")
+    alice = installation.subjects["alice"]
+    spent = installation.asking.accounts(alice, "first")
     new = "SELECT SUM(income) FROM patients"
-    assert _refusal(house, new) is Code.SUBJECT_SUSPENDED
+    assert _refusal(installation, new) is Code.SUBJECT_SUSPENDED
     with pytest.raises(Refusal, check=lambda told: told.code is Code.SUBJECT_SUSPENDED):
-        house.asking.estimate(alice, Request(new, dataset="first"))
-    assert house.asking.accounts(alice, "first") == spent
-    assert house.answer(_EARLIER, "first").charged == Epsilon.zero()
-    assert len(house.answer("SELECT * FROM gateway.budget", "first").rows)
-    assert house.asking.own.questions(alice, 1, None)
-    assert house.answer(new, "first", "bob").charged == Epsilon.parse("1")
-    assert house.foundation.verify_trail().intact
+        installation.asking.estimate(alice, Request(new, dataset="first"))
+    assert installation.asking.accounts(alice, "first") == spent
+    assert installation.answer(_EARLIER, "first").charged == Epsilon.zero()
+    assert len(installation.answer("SELECT * FROM gateway.budget", "first").rows)
+    assert installation.asking.own.questions(alice, 1, None)
+    assert installation.answer(new, "first", "bob").charged == Epsilon.parse("1")
+    assert installation.foundation.verify_trail().intact
 
-    roster = subject_list(house.foundation)
-    assert roster.resume(house.subjects, "alice", None, "dave") == ("first",)
-    house.answer("SELECT AVG(birth_year) FROM patients", "first")
-    with house.foundation.engine.connect() as connection:
+    roster = subject_list(installation.foundation)
+    assert roster.resume(installation.subjects, "alice", None, "dave") == ("first",)
+    installation.answer("SELECT AVG(birth_year) FROM patients", "first")
+    with installation.foundation.engine.connect() as connection:
         acts = [
             latest_records(connection, 9, RecordFilter(kind=kind))
             for kind in (RecordKind.SUBJECT_SUSPENDED, RecordKind.SUBJECT_RESUMED)
@@ -106,20 +108,25 @@ def test_subject_is_suspended_after_three_timeouts_of_a_day(
         [("gateway", "alice")],
         [("dave", "alice")],
     ]
-    assert house.foundation.verify_trail().intact
+    assert installation.foundation.verify_trail().intact
 
 
 def test_what_waited_or_was_cancelled_early_does_not_count(
-    house: AskedGateway, slow: _Slow
+    installation: AskedGateway, slow: _Slow
 ) -> None:
     """It is charged, and nothing more: a lock, a connection, a source that fails, an impatient client."""
     for _ in range(2):
-        slow.stop(house, Code.SOURCE_TIMEOUT, None)
-        slow.stop(house, Code.SOURCE_CANCELLED, _EARLY_CANCEL)
-    house.answer("SELECT COUNT(*) FROM patients", "first")
-    (alice, *_) = gateway_api(house.foundation, Metrics()).accounts_of(house.subjects["alice"])
+        slow.stop(installation, Code.SOURCE_TIMEOUT, None)
+        slow.stop(installation, Code.SOURCE_CANCELLED, _EARLY_CANCEL)
+    installation.answer("SELECT COUNT(*) FROM patients", "first")
+    (alice, *_) = gateway_api(installation.foundation, Metrics()).accounts_of(
+        installation.subjects["alice"]
+    )
     assert str(alice.epsilon_spent) == "5"
-    found = {one["subject"]: one for one in subject_list(house.foundation).subjects(house.subjects)}
+    found = {
+        one["subject"]: one
+        for one in subject_list(installation.foundation).subjects(installation.subjects)
+    }
     assert found["alice"]["stopped_today"] == {}
 
 

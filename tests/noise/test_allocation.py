@@ -19,7 +19,7 @@ from sensitivity.analyses import analysed
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.noise.allocation import (
-    Noise,
+    Distribution,
     PriceExceeded,
     ReleaseNoise,
     _check,
@@ -41,14 +41,14 @@ SQL = (
     "SELECT diagnosis, region, COUNT(*) FROM visits JOIN patients USING (patient_id) GROUP BY 1, 2",
     "SELECT COUNT(DISTINCT diagnosis), COUNT(DISTINCT patient_id) FROM visits",
 )
-NOISES = list(Noise)
+NOISES = list(Distribution)
 DELTA = Fraction(1, 10**9)
 WITHIN = Fraction(1, 2**40)
 PRICES = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6)
 
 
-def _analyses(noise: Noise) -> tuple[Analysis, ...]:
-    return tuple(analysed(sql, pairs=noise is Noise.LAPLACE) for sql in SQL)
+def _analyses(noise: Distribution) -> tuple[Analysis, ...]:
+    return tuple(analysed(sql, pairs=noise is Distribution.LAPLACE) for sql in SQL)
 
 
 def _less(mechanism: Mechanism, factor: int) -> Mechanism:
@@ -71,7 +71,7 @@ def _pays(cost: Fraction, price: Fraction) -> bool:
 @pytest.mark.parametrize("noise", NOISES)
 @given(price=PRICES)
 def test_price_buys_noise_that_costs_it_when_several_releases_share_it(
-    noise: Noise, price: Fraction
+    noise: Distribution, price: Fraction
 ) -> None:
     """The cost is never above the price, and below it by less than a part in 2^40."""
     cost = cost_of(price_noise(_analyses(noise), noise, price, DELTA))
@@ -79,7 +79,9 @@ def test_price_buys_noise_that_costs_it_when_several_releases_share_it(
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(noise: Noise) -> None:
+def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(
+    noise: Distribution,
+) -> None:
     """Every slot pays the same part, and the measurements of one slot get the same noise once paid."""
     analyses, price = _analyses(noise), Fraction(1)
     share = price / slots_of(analyses)
@@ -99,7 +101,7 @@ def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(nois
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_cost_is_above_the_price_when_something_was_forgotten(noise: Noise) -> None:
+def test_cost_is_above_the_price_when_something_was_forgotten(noise: Distribution) -> None:
     """Half the noise, a doubled sensitivity, one more group of a unit, and a slot too many are noticed."""
     price = Fraction(1, 2)
     made = price_noise(_analyses(noise), noise, price, DELTA)
@@ -121,7 +123,7 @@ def test_cost_is_above_the_price_when_something_was_forgotten(noise: Noise) -> N
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: Noise) -> None:
+def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: Distribution) -> None:
     """Each threshold keeps its own part of delta for the noise of its own count; the others have none."""
     analyses = _analyses(noise)
     found = [one for one in analyses if isinstance(one.groups, ThresholdGroups)]
@@ -139,10 +141,10 @@ def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: No
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("least", [2, 10, 1000])
 def test_threshold_is_never_below_the_least_units_when_noise_is_small(
-    noise: Noise, least: int
+    noise: Distribution, least: int
 ) -> None:
     """However dear the question: fewer units than the policy names are not shown but by luck."""
-    analysis = analysed(SQL[2], pairs=noise is Noise.LAPLACE, min_units=least)
+    analysis = analysed(SQL[2], pairs=noise is Distribution.LAPLACE, min_units=least)
     for price in (Fraction(1, 100), Fraction(10**9)):
         [made] = price_noise([analysis], noise, price, DELTA)
         assert made.shown_from is not None
@@ -150,7 +152,7 @@ def test_threshold_is_never_below_the_least_units_when_noise_is_small(
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_noise_costs_the_price_for_every_case_that_is_answered(noise: Noise) -> None:
+def test_noise_costs_the_price_for_every_case_that_is_answered(noise: Distribution) -> None:
     """For all of the binding cases together: the cost of the noise is what is charged."""
     tried = 0
     for case in every():
@@ -160,7 +162,10 @@ def test_noise_costs_the_price_for_every_case_that_is_answered(noise: Noise) -> 
         if not isinstance(bound, Cut):
             continue
         one_set = partial(
-            analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+            analyze_release,
+            pairs=noise is Distribution.LAPLACE,
+            enumerated_groups=10_000,
+            min_units=10,
         )
         try:
             analyses = [

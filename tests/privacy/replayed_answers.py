@@ -176,8 +176,8 @@ def _asked(
     simulated = Stream("simulated intervals")
     for one in stream:
         now += timedelta(minutes=one.minutes)
-        house = replace(asking.services, now=partial(_at, now), entropy=simulated)
-        here = replace(asking, services=house)
+        installation = replace(asking.services, now=partial(_at, now), entropy=simulated)
+        here = replace(asking, services=installation)
         price = None if one.epsilon is None else Epsilon.parse(one.epsilon)
         request = Request(one.sql, dataset=one.dataset, epsilon=price, fresh=one.fresh)
         try:

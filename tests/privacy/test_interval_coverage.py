@@ -11,7 +11,7 @@ from privacy.interval_coverage import Covered, Trial, coverage
 from samples import draws
 from scipy.stats import binom
 
-from gateway.noise.allocation import Noise
+from gateway.noise.allocation import Distribution
 from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 
 ALPHA = 1e-8
@@ -50,10 +50,10 @@ def _held_too_often(found: Covered) -> bool:
     return float(binom.sf(found.held - 1, found.formed, OVERCOVERED)) < ALPHA
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("name", FORMS)
 def test_interval_holds_the_value_in_94_of_100_answers_whatever_is_computed(
-    noise: Noise, name: str
+    noise: Distribution, name: str
 ) -> None:
     """From a handful of people to many, at most 6 of 100 answers have an interval that misses the value."""
     for people in PEOPLE:
@@ -61,10 +61,10 @@ def test_interval_holds_the_value_in_94_of_100_answers_whatever_is_computed(
         assert not _missed_too_often(found), (people, found)
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("name", FORMS)
 def test_interval_is_there_and_no_wider_than_it_must_be_when_many_are_asked_about(
-    noise: Noise, name: str
+    noise: Distribution, name: str
 ) -> None:
     """Of 20,000 people every answer has an interval, and it holds the value in 97.5 of 100 at most."""
     found = coverage(Trial(SQL, FORMS[name], 20_000, noise), WIDTHS, "width")
@@ -72,8 +72,8 @@ def test_interval_is_there_and_no_wider_than_it_must_be_when_many_are_asked_abou
     assert not _held_too_often(found), found
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_interval_holds_the_value_when_noise_is_a_few_whole_numbers(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_interval_holds_the_value_when_noise_is_a_few_whole_numbers(noise: Distribution) -> None:
     """At a high price noise is 0 or 1 most of the time: intervals may hold it more often, never less."""
     for price in (Fraction(1), Fraction(3), Fraction(20)):
         for name in ("count", "sum of two counts", "average"):
@@ -81,9 +81,9 @@ def test_interval_holds_the_value_when_noise_is_a_few_whole_numbers(noise: Noise
             assert not _missed_too_often(coverage(trial, DRAWS, "small")), (price, name)
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("name", FORMS)
-def test_intervals_of_half_the_noise_are_found_to_miss(noise: Noise, name: str) -> None:
+def test_intervals_of_half_the_noise_are_found_to_miss(noise: Distribution, name: str) -> None:
     """The checks above can fail: what is told of half the noise misses far more than 6 of 100."""
     trial = Trial(SQL, FORMS[name], 20_000, noise)
     assert _missed_too_often(coverage(trial, DRAWS, "half", claimed=2))
@@ -91,5 +91,5 @@ def test_intervals_of_half_the_noise_are_found_to_miss(noise: Noise, name: str) 
 
 def test_percentages_of_handfuls_have_no_interval_when_the_count_may_be_zero() -> None:
     """An interval beside a count that is all noise would be one of anything."""
-    found = coverage(Trial(SQL, FORMS["percentage"], 3, Noise.LAPLACE), DRAWS, "none")
+    found = coverage(Trial(SQL, FORMS["percentage"], 3, Distribution.LAPLACE), DRAWS, "none")
     assert found.formed < DRAWS / 10

@@ -9,7 +9,7 @@ import pytest
 from privacy.interval_coverage import Trial, coverage
 from scipy.stats import binom
 
-from gateway.noise.allocation import Noise
+from gateway.noise.allocation import Distribution
 from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 
 ALPHA = 1e-8
@@ -33,17 +33,17 @@ def _missed_too_often(formed: int, held: int) -> bool:
     return float(binom.sf(formed - held - 1, DRAWS, MISSED)) < ALPHA
 
 
-def _trial(name: str, noise: Noise, ranges: str, people: int = 2_000) -> Trial:
+def _trial(name: str, noise: Distribution, ranges: str, people: int = 2_000) -> Trial:
     count, amount = RANGES[ranges]
     widths = (count, amount, amount, count)
     return Trial(SQL, FORMS[name], people, noise, ranges=widths)
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("ranges", RANGES)
 @pytest.mark.parametrize("name", FORMS)
 def test_interval_in_ranges_holds_the_value_in_95_of_100_answers(
-    noise: Noise, ranges: str, name: str
+    noise: Distribution, ranges: str, name: str
 ) -> None:
     """However wide the ranges are, and from however many results a cell is computed."""
     for people in (1_000, 20_000):
@@ -55,6 +55,6 @@ def test_interval_in_ranges_holds_the_value_in_95_of_100_answers(
 @pytest.mark.parametrize("name", ["count", "sum of two counts"])
 def test_interval_in_ranges_is_found_fault_with_when_the_noise_is_wider(name: str) -> None:
     """The negative control: told of a third of the noise, intervals in narrow ranges miss too often."""
-    trial = _trial(name, Noise.GAUSSIAN, "narrow")
+    trial = _trial(name, Distribution.GAUSSIAN, "narrow")
     found = coverage(trial, DRAWS, "ranges", claimed=3)
     assert _missed_too_often(found.formed, found.held)

@@ -18,7 +18,7 @@ from sensitivity.released import Person, released
 
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Noise, ReleaseNoise, price_noise
+from gateway.noise.allocation import Distribution, ReleaseNoise, price_noise
 from gateway.plan.formulas import AggregateRef
 from gateway.sensitivity.formulas import CurveFormula
 
@@ -45,13 +45,13 @@ class Trial:
     asked: str
     population: str
     times: int
-    noise: Noise
+    noise: Distribution
     price: Fraction = Fraction(1, 20)
 
 
 @cache
-def _release(asked: str, noise: Noise, price: Fraction) -> ReleaseNoise:
-    analysis = analysed(f"SELECT {asked} FROM t", pairs=noise is Noise.LAPLACE, of=_T)
+def _release(asked: str, noise: Distribution, price: Fraction) -> ReleaseNoise:
+    analysis = analysed(f"SELECT {asked} FROM t", pairs=noise is Distribution.LAPLACE, of=_T)
     [made] = price_noise([analysis], noise, price, Fraction(1, 10**9))
     return made
 
@@ -86,9 +86,9 @@ def _missed_too_often(found: Covered) -> bool:
     return float(binom.sf(found.formed - found.held - 1, DRAWS, MISSED)) < ALPHA
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("asked", ASKED)
-def test_interval_holds_the_value_in_94_of_100_answers(noise: Noise, asked: str) -> None:
+def test_interval_holds_the_value_in_94_of_100_answers(noise: Distribution, asked: str) -> None:
     """From a handful of people to thousands, whatever they are like, cheap and dear."""
     for population in POPULATIONS:
         for times in TIMES:
@@ -98,10 +98,10 @@ def test_interval_holds_the_value_in_94_of_100_answers(noise: Noise, asked: str)
                 assert not _missed_too_often(found), (trial, found)
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("asked", ASKED)
 def test_interval_is_there_and_no_wider_than_it_must_be_when_many_are_asked_about(
-    noise: Noise, asked: str
+    noise: Distribution, asked: str
 ) -> None:
     """Of thousands along a line every answer has an interval, and it misses the value now and then."""
     found = _coverage(Trial(asked, "line", 2_000, noise, Fraction(2)))
@@ -110,16 +110,18 @@ def test_interval_is_there_and_no_wider_than_it_must_be_when_many_are_asked_abou
     assert float(binom.cdf(found.formed - found.held, DRAWS, 0.01)) > ALPHA
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("asked", ASKED)
-def test_intervals_of_a_third_of_the_noise_are_found_to_miss(noise: Noise, asked: str) -> None:
+def test_intervals_of_a_third_of_the_noise_are_found_to_miss(
+    noise: Distribution, asked: str
+) -> None:
     """The checks above can fail: what is told of a third of the noise misses far more than 6 of 100."""
     assert _missed_too_often(_coverage(Trial(asked, "line", 2_000, noise), claimed=3))
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("asked", ["corr(y, x)", "regr_r2(y, x)", "regr_slope(y, x)"])
-def test_lines_through_what_hardly_varies_have_no_interval(noise: Noise, asked: str) -> None:
+def test_lines_through_what_hardly_varies_have_no_interval(noise: Distribution, asked: str) -> None:
     """Where a variance may be 0, any slope fits what was released."""
     found = _coverage(Trial(asked, "narrow", 2_000, noise))
     assert found.formed < DRAWS / 10

@@ -24,8 +24,8 @@ from samples import draws
 from sqlalchemy import URL
 
 from gateway.overlap.auditor import audit
-from gateway.overlap.history import History
-from gateway.overlap.inputs import NewQuery, PriorRelease
+from gateway.overlap.history import History, PriorRelease
+from gateway.overlap.question_part import NewQuery
 from gateway.policy.policy import Auditing
 from gateway.regions.region import EVERYTHING
 from gateway.twin import Twin

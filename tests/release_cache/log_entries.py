@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 
-from charges import charge_question, record_fate
+from charges import charge_question, record_outcome
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, asked, question
 
 from gateway.admin.actions import refresh_data
@@ -31,7 +31,7 @@ from gateway.release_cache.serialization import content_text
 from gateway.stages.quote import Moved
 from gateway.state.draft import Draft
 from gateway.trail.record import QuestionRecord
-from gateway.trail.record import RecordKind as Fate
+from gateway.trail.record import RecordKind as Outcome
 from gateway.units import Epsilon
 
 DATASET = "clinic"
@@ -147,7 +147,7 @@ class Desk:
                 now=now,
             ),
         ]
-        self._end(answered, Fate.ANSWERED, kept)
+        self._end(answered, Outcome.ANSWERED, kept)
 
     def lose(self, lost: CacheEntry) -> None:
         """The source fails."""
@@ -157,7 +157,7 @@ class Desk:
             events=[ContentLost(lost.release)],
             now=self.bank.now,
         )
-        self._end(lost, Fate.FAILED, [event])
+        self._end(lost, Outcome.FAILED, [event])
 
     def refresh(self) -> int:
         bank = self.bank
@@ -167,7 +167,7 @@ class Desk:
         self.bank.now += timedelta(minutes=minutes)
         return self.bank.now
 
-    def _end(self, ended: CacheEntry, fate: Fate, kept: Sequence[partial[None]]) -> None:
+    def _end(self, ended: CacheEntry, outcome: Outcome, kept: Sequence[partial[None]]) -> None:
         request = question(self.price, query_id=ended.query_id)
-        record = QuestionRecord(fate, asked(request))
-        record_fate(self.bank.journal, self.bank.trail, record, kept)
+        record = QuestionRecord(outcome, asked(request))
+        record_outcome(self.bank.journal, self.bank.trail, record, kept)

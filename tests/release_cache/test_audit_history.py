@@ -115,7 +115,7 @@ def play(histories: Histories, seed: int, groups: Sequence[frozenset[str]]) -> N
             histories.bought(one, who)
         elif kind == "told":
             one = chance.choice(bought)
-            histories.told(one.release, who, [chance.randrange(len(one.slots))])
+            histories.add_recipient(one.release, who, [chance.randrange(len(one.slots))])
         else:
             one = chance.choice(bought)
             counts = (chance.randint(-5, 500),)

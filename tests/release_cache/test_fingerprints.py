@@ -248,7 +248,7 @@ def _staged(body: str, query_id: str, tells: str) -> str:
     cut = _cut(Release("_r1", _PLAN), Stage("_s1", Sql("", body), _FIELD), Release("_r2", _PLAN))
     constants = Constants(cut, query_id)
     assert constants.before(0) == {}
-    constants.told(0, tells)
+    constants.set_content(0, tells)
     return constants.before(1)["_s1"]
 
 

@@ -68,7 +68,7 @@ def test_unreadable_answer_refuses_its_tables_to_its_group_alone() -> None:
     assert _refused(histories, A, mine)
     assert not _refused(histories, A, other)
     assert not _refused(histories, B, mine)
-    histories.told("q-1.r1.1", "bob", [0])
+    histories.add_recipient("q-1.r1.1", "bob", [0])
     assert _refused(histories, B, mine)
     assert not _refused(histories, B, other)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fix_gateway import ALICE, House, Past
+from fix_gateway import ALICE, Installation, Past
 from fix_state import AUDIT_SECRET
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
@@ -35,10 +35,10 @@ _CAME_WITH = (
 )
 
 
-def with_a_past(house: House) -> Path:
-    with house.open() as clerk:
+def with_a_past(installation: Installation) -> Path:
+    with installation.open() as clerk:
         clerk.live()
-    return house.backup()
+    return installation.backup()
 
 
 def members_of(file: Path) -> Members:
@@ -89,36 +89,36 @@ def refused(file: Path) -> OperatorError:
     return refusal.value
 
 
-def refused_by(house: House, file: Path) -> OperatorError:
+def refused_by(installation: Installation, file: Path) -> OperatorError:
     """Why `file` is not restored; the state is as it was."""
-    before = house.rows("SELECT count(*), max(seq), max(mac) FROM trail_records")
+    before = installation.rows("SELECT count(*), max(seq), max(mac) FROM trail_records")
     with pytest.raises(OperatorError) as refusal:
-        house.restore(file, replace=True)
-    assert house.rows("SELECT count(*), max(seq), max(mac) FROM trail_records") == before
+        installation.restore(file, replace=True)
+    assert installation.rows("SELECT count(*), max(seq), max(mac) FROM trail_records") == before
     return refusal.value
 
 
-def test_backup_holds_every_table_when_it_is_written(house: House) -> None:
+def test_backup_holds_every_table_when_it_is_written(installation: Installation) -> None:
     """Everything the gateway remembers comes back: each table, row for row."""
-    file = with_a_past(house)
+    file = with_a_past(installation)
     tables = sorted(set(members_of(file)) - {"manifest.json", "manifest.mac"})
     ordered = {name: f"SELECT * FROM {name} AS row ORDER BY row" for name in tables}
-    before = {name: house.rows(query) for name, query in ordered.items()}
+    before = {name: installation.rows(query) for name, query in ordered.items()}
     assert {"api_keys", "charges", "ledger_entries", "trail_records"} < set(before)
-    house.lose()
-    (house.home / "anchor").unlink()
-    house.restore(file)
+    installation.lose()
+    (installation.home / "anchor").unlink()
+    installation.restore(file)
     for name, query in ordered.items():
-        assert house.rows(query)[: len(before[name])] == before[name], name
+        assert installation.rows(query)[: len(before[name])] == before[name], name
 
 
 @pytest.mark.parametrize("revision", ["0001", "0002"])
 def test_backup_of_an_older_gateway_is_restored_into_this_ones_schema(
-    house: House, revision: str
+    installation: Installation, revision: str
 ) -> None:
     """What has no table in it yet gets an empty one, and the application's login its rights on it."""
-    file = with_a_past(house)
-    charges = house.rows("SELECT * FROM charges AS row ORDER BY row")
+    file = with_a_past(installation)
+    charges = installation.rows("SELECT * FROM charges AS row ORDER BY row")
     members = members_of(file)
     tables = json.loads(members["manifest.json"])["tables"]
     later = [name for since, name in _CAME_WITH if since > revision]
@@ -127,85 +127,85 @@ def test_backup_of_an_older_gateway_is_restored_into_this_ones_schema(
     change_manifest(members, tables=tables, revision=revision)
     sign(members)
     write_members(file, members)
-    house.restore(file, replace=True)
-    assert house.rows("SELECT * FROM charges AS row ORDER BY row")[: len(charges)] == charges
+    installation.restore(file, replace=True)
+    assert installation.rows("SELECT * FROM charges AS row ORDER BY row")[: len(charges)] == charges
     for name in later:
-        assert house.rows(f"SELECT * FROM {name}") == []
-    assert house.rows("SELECT version_num FROM alembic_version") == [(HEAD,)]
-    with house.open() as clerk:
+        assert installation.rows(f"SELECT * FROM {name}") == []
+    assert installation.rows("SELECT version_num FROM alembic_version") == [(HEAD,)]
+    with installation.open() as clerk:
         clerk.live()
 
 
-def test_backup_is_private_when_it_is_written(house: House) -> None:
+def test_backup_is_private_when_it_is_written(installation: Installation) -> None:
     """It holds hashes of keys and everything that was asked: nobody else may read it."""
-    file = with_a_past(house)
+    file = with_a_past(installation)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert not [path for path in house.home.iterdir() if path.name.startswith(".")]
+    assert not [path for path in installation.home.iterdir() if path.name.startswith(".")]
 
 
-def test_backup_is_not_written_over_a_file_that_exists(house: House) -> None:
+def test_backup_is_not_written_over_a_file_that_exists(installation: Installation) -> None:
     """A name that is taken is refused, and what is there stays."""
-    with_a_past(house)
-    taken = house.home / "taken"
+    with_a_past(installation)
+    taken = installation.home / "taken"
     taken.write_text("an older backup")
     with pytest.raises(OperatorError, match="already exists"):
-        house.backup("taken")
+        installation.backup("taken")
     assert taken.read_text() == "an older backup"
 
 
 def test_backup_is_not_written_over_a_file_that_came_meanwhile(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two backups to one name: the first that is finished keeps it."""
-    with_a_past(house)
+    with_a_past(installation)
     write: Callable[..., None] = backup_module._write_members
 
     def meanwhile(*arguments: object) -> None:
         write(*arguments)
-        (house.home / "contested").write_text("the other one")
+        (installation.home / "contested").write_text("the other one")
 
     monkeypatch.setattr(backup_module, "_write_members", meanwhile)
     with pytest.raises(OperatorError, match="already exists"):
-        house.backup("contested")
-    assert (house.home / "contested").read_text() == "the other one"
-    assert not list(house.home.glob(".*"))
+        installation.backup("contested")
+    assert (installation.home / "contested").read_text() == "the other one"
+    assert not list(installation.home.glob(".*"))
 
 
 @pytest.mark.parametrize(
     "place", ["missing/backup", "file/backup", "x" * 300, "/", "/proc/backup", "."]
 )
 def test_backup_is_refused_in_one_line_when_the_place_cannot_be_written_to(
-    house: House, place: str
+    installation: Installation, place: str
 ) -> None:
     """A bad path leaves nothing behind and says what is wrong with it."""
-    with_a_past(house)
-    (house.home / "file").write_text("")
-    names = sorted(path.name for path in house.home.iterdir())
+    with_a_past(installation)
+    (installation.home / "file").write_text("")
+    names = sorted(path.name for path in installation.home.iterdir())
     with pytest.raises(OperatorError) as refusal:
-        house.backup(place)
+        installation.backup(place)
     assert refusal.value.code is Code.BACKUP_UNUSABLE
-    assert sorted(path.name for path in house.home.iterdir()) == names
+    assert sorted(path.name for path in installation.home.iterdir()) == names
 
 
-def test_backup_leaves_nothing_behind_when_the_disk_is_full(house: House) -> None:
+def test_backup_leaves_nothing_behind_when_the_disk_is_full(installation: Installation) -> None:
     """Half a backup is none: a write that fails midway takes its beginning with it."""
-    with_a_past(house)
-    names = sorted(path.name for path in house.home.iterdir())
+    with_a_past(installation)
+    names = sorted(path.name for path in installation.home.iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with open_foundation(house.settings) as foundation:
+    with open_foundation(installation.settings) as foundation:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
         try:
             with pytest.raises(OperatorError) as refusal:
-                write_backup(foundation.engine, house.home / "full", AUDIT_SECRET, utc_now())
+                write_backup(foundation.engine, installation.home / "full", AUDIT_SECRET, utc_now())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert refusal.value.code is Code.BACKUP_UNUSABLE
-    assert sorted(path.name for path in house.home.iterdir()) == names
+    assert sorted(path.name for path in installation.home.iterdir()) == names
 
 
-def test_backup_is_consistent_when_charges_go_on(house: House) -> None:
+def test_backup_is_consistent_when_charges_go_on(installation: Installation) -> None:
     """A backup taken amid charges is a past that there was: it verifies, and the gap makes up the rest."""
-    with house.open() as clerk:
+    with installation.open() as clerk:
         clerk.open_books()
         stop = threading.Event()
 
@@ -216,36 +216,36 @@ def test_backup_is_consistent_when_charges_go_on(house: House) -> None:
         worker = threading.Thread(target=work)
         worker.start()
         try:
-            files = [house.backup(f"amid-{number}") for number in range(3)]
+            files = [installation.backup(f"amid-{number}") for number in range(3)]
         finally:
             stop.set()
             worker.join()
-    before = house.spent()
+    before = installation.spent()
     positions = [open_backup(file, AUDIT_SECRET).position.seq for file in files]
     assert positions == sorted(set(positions))  # the control: charges did go on
     for file in files:
-        house.lose()
-        house.restore(file)
-        assert house.spent() == before
-        assert house.verdict().intact
+        installation.lose()
+        installation.restore(file)
+        assert installation.spent() == before
+        assert installation.verdict().intact
 
 
-def test_backup_outlasts_the_time_limit_of_ordinary_statements(house: House) -> None:
+def test_backup_outlasts_the_time_limit_of_ordinary_statements(installation: Installation) -> None:
     """A large state may take longer to copy than a question may take."""
-    with_a_past(house)
-    with open_foundation(house.settings) as foundation:
+    with_a_past(installation)
+    with open_foundation(installation.settings) as foundation:
         limited = create_engine(
             foundation.engine.url, connect_args={"options": "-c statement_timeout=200"}
         )
-        house.change("ALTER TABLE trail_records RENAME TO slow_records")
-        house.change(
+        installation.change("ALTER TABLE trail_records RENAME TO slow_records")
+        installation.change(
             "CREATE VIEW trail_records AS SELECT seq, at, kind, subject, dataset, query_id, body, mac"
             " FROM slow_records, LATERAL (SELECT pg_sleep(CASE seq WHEN 1 THEN 0.4 ELSE 0 END)) s"
         )
-        house.change("GRANT SELECT ON trail_records TO gateway_app")
+        installation.change("GRANT SELECT ON trail_records TO gateway_app")
         with limited.connect() as connection, pytest.raises(OperationalError):
             connection.execute(text("SELECT count(*) FROM trail_records"))  # the control
-        backup = write_backup(limited, house.home / "slow", AUDIT_SECRET, utc_now())
+        backup = write_backup(limited, installation.home / "slow", AUDIT_SECRET, utc_now())
         limited.dispose()
     assert backup.position.seq >= 40
 
@@ -402,23 +402,23 @@ def test_backup_is_refused_when_it_lies_about_a_members_length(file: Path) -> No
     assert refused(file).code is Code.BACKUP_UNUSABLE
 
 
-def test_backup_is_not_loaded_when_it_is_refused(house: House) -> None:
+def test_backup_is_not_loaded_when_it_is_refused(installation: Installation) -> None:
     """A restore that is refused for its file leaves the state alone."""
-    file = with_a_past(house)
+    file = with_a_past(installation)
     members = members_of(file)
     members["charges"] = b""
     write_members(file, members)
-    assert refused_by(house, file).code is Code.BACKUP_UNUSABLE
+    assert refused_by(installation, file).code is Code.BACKUP_UNUSABLE
 
 
-def test_backup_is_refused_when_a_newer_gateway_wrote_it(house: House) -> None:
+def test_backup_is_refused_when_a_newer_gateway_wrote_it(installation: Installation) -> None:
     """A signed backup of an unknown revision says which gateway is needed."""
-    file = with_a_past(house)
+    file = with_a_past(installation)
     members = members_of(file)
     change_manifest(members, revision="9999")
     sign(members)
     write_members(file, members)
-    assert refused_by(house, file).code is Code.STATE_VERSION
+    assert refused_by(installation, file).code is Code.STATE_VERSION
 
 
 @pytest.mark.parametrize(
@@ -430,12 +430,12 @@ def test_backup_is_refused_when_a_newer_gateway_wrote_it(house: House) -> None:
     ],
 )
 def test_backup_is_refused_when_it_was_made_of_a_forged_state(
-    house: House, forgery: str, code: Code
+    installation: Installation, forgery: str, code: Code
 ) -> None:
     """A signature says who wrote a backup, not that the state in it was sound."""
-    with_a_past(house)
-    house.change(forgery)
-    assert refused_by(house, house.backup("forged")).code is code
+    with_a_past(installation)
+    installation.change(forgery)
+    assert refused_by(installation, installation.backup("forged")).code is code
 
 
 def test_backup_is_good_when_the_same_members_are_packed_anew(file: Path) -> None:

@@ -253,14 +253,14 @@ def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Datase
     all the same would have no group to be in.
     """
 
-    def told(table: Table) -> Table:
+    def with_not_null(table: Table) -> Table:
         kept = proofs[table.name].not_null if table.name in proofs else frozenset[str]()
         columns = (
             replace(one, nullable=False) if one.name in kept else one for one in table.columns
         )
         return replace(table, columns=tuple(columns))
 
-    return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
+    return replace(dataset, tables=tuple(with_not_null(table) for table in dataset.tables))
 
 
 def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:

@@ -186,7 +186,7 @@ Found: TypeAlias = Ask | bool
 def run_simple(talk: Talk, recalled: PreparedNames, part: PrepareQuery | ExecuteQuery) -> Work:
     """Run a PREPARE or EXECUTE in a simple query."""
     if isinstance(part, PrepareQuery):
-        return (yield from relay_text(talk, recalled.told(part)))
+        return (yield from relay_text(talk, recalled.prepare_text(part)))
     if talk.status == FAILED:
         return (yield from relay_text(talk, part.text))
     found = yield from _found(talk, recalled, part, messages.SYNCING)

@@ -64,12 +64,12 @@ class Threads:
     ) -> None:
         """Run something short, and pass on its result or exception."""
 
-        def told(future: Future[object]) -> None:
+        def done(future: Future[object]) -> None:
             error = future.exception()
             if then is not None:
                 then(None if error else future.result(), error)
 
-        self._tell(self._short_calls.submit(work), told)
+        self._tell(self._short_calls.submit(work), done)
 
     def close(self) -> None:
         """Begin no more work."""

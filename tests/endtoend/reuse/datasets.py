@@ -73,8 +73,8 @@ class Place:
 
     @property
     def asking(self) -> QueryService:
-        house = replace(self.opened.asking.services, now=lambda: self.clock)
-        return replace(self.opened.asking, services=house)
+        installation = replace(self.opened.asking.services, now=lambda: self.clock)
+        return replace(self.opened.asking, services=installation)
 
     def subject(self, name: str) -> Subject:
         return self.opened.policies.value.subjects[name]

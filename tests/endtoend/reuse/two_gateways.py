@@ -135,13 +135,13 @@ def world(opened: Opened, kind: str) -> Iterator[World]:
     """A dataset of this kind that nobody asked."""
     place, chance, foundation = opened.place(kind), Chance(), opened.foundation
     place.clock = NOON
-    house = replace(
+    installation = replace(
         opened.asking.services,
         now=lambda: place.clock,
         trail=Trail(foundation.key, lambda: place.clock),
         entropy=chance,
     )
-    asking = replace(opened.asking, services=house)
+    asking = replace(opened.asking, services=installation)
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
     create_key(foundation.journal, foundation.trail, order, lambda _: True)
     doors = gateway_api(

@@ -21,7 +21,7 @@ def is_stale(recalled: PreparedNames) -> bool:
 def test_a_name_of_sql_is_known_when_the_twin_has_it() -> None:
     """Neither before it was told, nor from a statement of the protocol with the same text."""
     recalled = PreparedNames()
-    text = recalled.told(PrepareQuery(COUNT, b"PREPARE q AS SELECT"))
+    text = recalled.prepare_text(PrepareQuery(COUNT, b"PREPARE q AS SELECT"))
     assert recalled.get(b"q") is None
     recalled.refresh(
         [(b"q", text, True), (b"of the protocol", text, False), (b"x", b"other", True)]
@@ -64,11 +64,11 @@ def test_questions_that_are_told_alike_stay_apart() -> None:
     """Two questions may have one text for the twin; by the text each is found that was told with it."""
     recalled = PreparedNames()
     head = b"PREPARE q AS "
-    one = recalled.told(PrepareQuery(MEDIAN, head + MEDIAN.described))
-    other = recalled.told(PrepareQuery(SUBQUERY, head + SUBQUERY.described))
+    one = recalled.prepare_text(PrepareQuery(MEDIAN, head + MEDIAN.described))
+    other = recalled.prepare_text(PrepareQuery(SUBQUERY, head + SUBQUERY.described))
     assert one != other
     assert one.rstrip() == other.rstrip()
-    assert recalled.told(PrepareQuery(MEDIAN, head + MEDIAN.described)) == one
+    assert recalled.prepare_text(PrepareQuery(MEDIAN, head + MEDIAN.described)) == one
     recalled.refresh([(b"q", one, True), (b"r", other, True)])
     assert [recalled.get(name) for name in (b"q", b"r")] == [
         PreparedQuery(MEDIAN),
@@ -79,8 +79,10 @@ def test_questions_that_are_told_alike_stay_apart() -> None:
 def test_texts_are_held_up_to_a_limit() -> None:
     """The oldest is forgotten first, and what is told again is young again."""
     recalled = PreparedNames()
-    texts = [recalled.told(PrepareQuery(COUNT, b"PREPARE q%d" % number)) for number in range(500)]
-    recalled.told(PrepareQuery(COUNT, texts[0]))
-    recalled.told(PrepareQuery(COUNT, b"PREPARE more"))
+    texts = [
+        recalled.prepare_text(PrepareQuery(COUNT, b"PREPARE q%d" % number)) for number in range(500)
+    ]
+    recalled.prepare_text(PrepareQuery(COUNT, texts[0]))
+    recalled.prepare_text(PrepareQuery(COUNT, b"PREPARE more"))
     recalled.refresh([(text, text, True) for text in texts])
     assert [recalled.get(text) is None for text in texts] == [False, True, *[False] * 498]

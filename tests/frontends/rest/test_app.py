@@ -21,12 +21,12 @@ from fix_gateway import (
     TEAM,
     Client,
     Front,
-    House,
+    Installation,
     Serving,
     a_front,
-    a_house,
     environment,
     limits,
+    new_installation,
 )
 from fix_state import StateServer
 from hypothesis import given
@@ -57,8 +57,8 @@ def open_door(
 ) -> Iterator[Front]:
     """One front for the tests that only look."""
     with (
-        a_house(state_server, tmp_path_factory.mktemp("front")) as house,
-        a_front(house) as front,
+        new_installation(state_server, tmp_path_factory.mktemp("front")) as installation,
+        a_front(installation) as front,
     ):
         front.clerk.ask(ALICE, "0.1", sql=NASTY)
         front.clerk.ask(CHEMIST, "0.1")
@@ -96,11 +96,11 @@ def test_readyz_answers_when_questions_can_be_charged(open_door: Front) -> None:
 
 def test_readyz_refuses_when_the_state_is_down(front: Front) -> None:
     """A state that is gone is a 503, and the process is alive all the same."""
-    house = front.house
-    with house.server.superuser() as connection:
-        database = str(house.urls.application.database)
+    installation = front.installation
+    with installation.server.superuser() as connection:
+        database = str(installation.urls.application.database)
         connection.execute(f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS false')
-        house._disconnect(database)
+        installation._disconnect(database)
         problem(front.get("/readyz"), 503, "GW601")
         for path in GUARDED:
             problem(front.get(path, "carol"), 503, "GW601")
@@ -113,20 +113,22 @@ def test_readyz_refuses_when_the_state_is_down(front: Front) -> None:
 def test_readyz_refuses_when_the_state_is_behind_its_anchor(front: Front) -> None:
     """A state that was put back under a running gateway is noticed; the operator's words stay inside."""
     front.clerk.turn_away()
-    front.house.change("DELETE FROM trail_records WHERE seq = (SELECT max(seq) FROM trail_records)")
+    front.installation.change(
+        "DELETE FROM trail_records WHERE seq = (SELECT max(seq) FROM trail_records)"
+    )
     said = problem(front.get("/readyz"), 503, "GW601")
     assert "anchor" not in str(said)
-    assert str(front.house.home) not in str(said)
+    assert str(front.installation.home) not in str(said)
 
 
 def test_readyz_refuses_when_the_anchor_cannot_be_read(front: Front) -> None:
     """No charge could be anchored, so the gateway is not ready."""
-    anchor = front.house.home / "anchor"
-    anchor.rename(front.house.home / "kept")
+    anchor = front.installation.home / "anchor"
+    anchor.rename(front.installation.home / "kept")
     anchor.mkdir()
     problem(front.get("/readyz"), 503, "GW602")
     anchor.rmdir()
-    (front.house.home / "kept").rename(anchor)
+    (front.installation.home / "kept").rename(anchor)
     assert front.get("/readyz").status_code == 200
 
 
@@ -250,7 +252,7 @@ def test_caller_is_refused_at_once_when_the_key_is_revoked(front: Front) -> None
 
 def test_caller_is_refused_when_the_subject_was_removed(front: Front) -> None:
     """A key outlives its subject and opens nothing."""
-    subjects = front.house.home / "policies" / "subjects.yaml"
+    subjects = front.installation.home / "policies" / "subjects.yaml"
     subjects.write_text("bob: {}\n")
     app = create_app(gateway_api(front.foundation, Metrics()))
     with closing(Client(app)) as client:
@@ -327,7 +329,9 @@ def test_budget_shows_nobody_elses_account_when_a_name_is_the_beginning_of_anoth
     front: Front,
 ) -> None:
     """`al` is not `alice`, and what is in a name is no pattern."""
-    (front.house.home / "policies" / "subjects.yaml").write_text("al: {}\nali_e: {}\nalice.b: {}\n")
+    (front.installation.home / "policies" / "subjects.yaml").write_text(
+        "al: {}\nali_e: {}\nalice.b: {}\n"
+    )
     app = create_app(gateway_api(front.foundation, Metrics()))
     with closing(Client(app)) as client:
         for name in ("al", "ali_e", "alice.b"):
@@ -445,7 +449,7 @@ def test_audit_verify_says_what_the_command_says(front: Front) -> None:
         "problem": None,
         "first_bad": None,
     }
-    front.house.change("UPDATE trail_records SET body = body || ' ' WHERE seq = 3")
+    front.installation.change("UPDATE trail_records SET body = body || ' ' WHERE seq = 3")
     verdict = front.get("/v1/audit/verify", "carol").json()
     assert (verdict["intact"], verdict["first_bad"], verdict["records"]) == (False, 3, 2)
 
@@ -591,10 +595,10 @@ def test_openapi_lists_every_endpoint_and_can_be_followed(open_door: Front) -> N
 
 
 def test_rest_answers_over_a_real_socket_and_believes_no_header(
-    house: House, serve: Callable[..., Serving]
+    installation: Installation, serve: Callable[..., Serving]
 ) -> None:
     """The address in the trail is the peer's, never what the peer says it is."""
-    serving = serve(env=environment(house))
+    serving = serve(env=environment(installation))
     url = serving.url()
     forged = {
         "X-Forwarded-For": "203.0.113.66",
@@ -603,7 +607,7 @@ def test_rest_answers_over_a_real_socket_and_believes_no_header(
         "Authorization": "Bearer wrong",
     }
     problem(httpx.get(f"{url}/v1/budget", headers=forged), 401, "GW702")
-    ((about,),) = house.rows(
+    ((about,),) = installation.rows(
         "SELECT body::jsonb -> 'about' FROM trail_records WHERE kind = 'login_refused'"
     )
     assert isinstance(about, dict)
@@ -612,9 +616,11 @@ def test_rest_answers_over_a_real_socket_and_believes_no_header(
     assert "server" not in answer.headers
 
 
-def test_rest_survives_what_is_no_http(house: House, serve: Callable[..., Serving]) -> None:
+def test_rest_survives_what_is_no_http(
+    installation: Installation, serve: Callable[..., Serving]
+) -> None:
     """Garbage, endless headers and half a request end that connection and nothing else."""
-    serving = serve(env=environment(house))
+    serving = serve(env=environment(installation))
     url = httpx.URL(serving.url())
 
     async def throw(garbage: bytes) -> bytes:

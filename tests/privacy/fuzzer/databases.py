@@ -1,4 +1,4 @@
-"""What a fuzzer stands on: a house that answers, and databases in which worlds are made."""
+"""Databases of the fuzzer: an installation that answers, and servers in which worlds are made."""
 
 import shutil
 import tempfile
@@ -19,8 +19,8 @@ from gateway.twin import Twin, open_twin
 
 
 @contextmanager
-def a_house(server: StateServer, twin: Twin, home: Path) -> Iterator[Line]:
-    """A gateway over some dataset: of it the house is used alone."""
+def new_installation(server: StateServer, twin: Twin, home: Path) -> Iterator[Line]:
+    """A gateway over some dataset: only its installation is used."""
     text = catalog("house").text.replace("${URL}", "${CLINIC_URL}")
     nowhere = URL.create("duckdb", database=str(home / "nobody.duckdb"))
     with open_line(server, twin, home, nowhere, policy=text, subjects=SUBJECTS) as line:
@@ -43,5 +43,5 @@ def own_ground(name: str) -> Iterator[tuple[Server, Line]]:
         url = source.address.url(
             user=source.superuser, password=source.superuser_password, database="postgres"
         )
-        house = stack.enter_context(a_house(StateServer(lease, urls), twin, home))
-        yield stack.enter_context(Server.open(url, name)), house
+        installation = stack.enter_context(new_installation(StateServer(lease, urls), twin, home))
+        yield stack.enter_context(Server.open(url, name)), installation

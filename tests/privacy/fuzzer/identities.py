@@ -58,7 +58,7 @@ def wanted_by(
         content = constants.before(place)
         for analysis in release.parts:
             found[id(analysis)] = _wanted(serving, analysis, content)
-        constants.told(place, f"{query_id} {place}")
+        constants.set_content(place, f"{query_id} {place}")
     return found
 
 
