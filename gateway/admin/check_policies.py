@@ -22,6 +22,7 @@ from gateway.engines.catalog.proofs import (
     SchemaMismatch,
     apply_not_null,
     find_mismatches,
+    list_other_paths,
     list_proofs,
     prove_tables,
     with_public_columns,
@@ -74,9 +75,11 @@ def _with_source(checked: PolicyCheck, policy: Policy, places: Complaints) -> Po
     found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
     whole = with_public_columns(policy.dataset, source, _nameable)
     proven = ((policy.name, proof) for proof in list_proofs(whole, source))
+    others = (_placed(each, places) for each in list_other_paths(policy.dataset, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
+        warnings=(*checked.warnings, *others),
         proofs=(*checked.proofs, *proven),
     )
 

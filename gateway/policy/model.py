@@ -12,10 +12,18 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from gateway.catalog.tables import ColumnClass
 from gateway.catalog.values import InvalidValue
@@ -175,6 +183,14 @@ DatasetName = Annotated[
         "small letters, digits, `-` and `_`; it is a database on the PostgreSQL wire",
     ),
 ]
+UnitKey = Annotated[
+    str,
+    *word_field(
+        "a unit key",
+        f"(?:(?:{COLUMN_NAME}\\.)?{COLUMN_NAME}\\.)?{COLUMN_NAME}",
+        "a column of the table, or `table.column` at the end of a path of declared keys",
+    ),
+]
 UnitName = Annotated[
     str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
 ]
@@ -222,10 +238,43 @@ class PerQueryModel(Model):
     max: SomeEpsilon
 
 
+class UnitModel(Model):
+    """The privacy unit: its name, or the name with the table and column of the entity."""
+
+    name: UnitName
+    table: TableName | None = None
+    key: ColumnName | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        """The short form `unit: patient` is a name without a table."""
+        if isinstance(value, list) or value is None:
+            require_text(value, "a unit")
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _require_both(self) -> Self:
+        if (self.table is None) is not (self.key is None):
+            refuse(
+                "`unit` must have both `table` and `key`, or neither",
+                "write `unit: {name: patient, table: patients, key: patient_id}`",
+            )
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        whole = handler.resolve_ref_schema(handler(core))
+        name = whole["properties"]["name"]
+        return {"anyOf": [name, {**whole, "required": ["name", "table", "key"]}]}
+
+
 class PrivacyModel(Model):
     """The privacy unit, the budget, and the noise."""
 
-    unit: UnitName
+    unit: UnitModel
     budget: LifetimeModel
     per_query: PerQueryModel
     mechanism: Literal["auto", "laplace", "gaussian"] = "auto"
@@ -265,7 +314,8 @@ class TableModel(Model):
     """One table: protected, with a unit key, or public."""
 
     public: Choice = False
-    unit_key: ColumnName | None = None
+    unit_key: UnitKey | None = None
+    unit_via: ColumnName | None = None
     rows_per_unit: Annotated[int, *integer_field("`rows_per_unit`", 1, MOST_ROWS)] | None = None
     groups_per_unit: Annotated[int, *integer_field("`groups_per_unit`", 1, MOST_GROUPS)] | None = (
         None

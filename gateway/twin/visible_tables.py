@@ -83,9 +83,8 @@ def _visible(table: Table, keys: dict[str, tuple[str, ...]]) -> VisibleTable:
 
 
 def _primary_key(table: Table) -> tuple[str, ...]:
-    if table.protection is None or table.protection.rows_per_unit != 1:
-        return ()
-    return (table.protection.unit_key,)
+    key = table.unit_column
+    return (key.name,) if key is not None and table.has_one_row else ()
 
 
 def _split(name: str) -> tuple[str, str]:
