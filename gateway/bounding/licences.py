@@ -23,8 +23,9 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import Protected
 from gateway.plan.joins import Join, Mark
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node, is_unit, walk_nodes
-from gateway.plan.relations import Filter, Project, Scan, Window, below_filters, conjuncts
+from gateway.plan.relations import Filter, Project, Scan, Window, below_filters
 from gateway.plan.scalars import Call, Ref, Scalar
 
 _MOST_DIGITS: Final = 38  # of DuckDB's decimals
@@ -63,6 +64,8 @@ class Licences:
         match node:
             case Scan():
                 return self.is_row_per_unit(node.table)
+            case Filter() if node.keeps_first_rows:
+                return True
             case Filter() | Project() | Window() | Mark():
                 return self.unit_has_one_row(node.child)
             case PerUnit():

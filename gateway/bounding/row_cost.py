@@ -34,8 +34,8 @@ from gateway.functions.range_arithmetic import Range
 from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest_size, size_of_type
 from gateway.functions.table import function_of
 from gateway.plan.joins import Join, Mark, UnionAll, is_cut
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import conjuncts
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar, Shift
 from gateway.plan.sql_text import decimal_sql
 from gateway.plan.sql_text import scalar_sql as text_of
