@@ -16,7 +16,8 @@ from types import FrameType, MappingProxyType
 from typing import Any, Final
 
 from gateway.admin.open_accounts import open_policies, record_rejection
-from gateway.engines.catalog.describe import describe_source
+from gateway.catalog.tables import Table
+from gateway.engines.catalog.describe import SourceTables, describe_source
 from gateway.engines.catalog.proofs import (
     Proof,
     SchemaMismatch,
@@ -24,6 +25,7 @@ from gateway.engines.catalog.proofs import (
     find_mismatches,
     list_proofs,
     prove_tables,
+    with_places,
     with_public_columns,
     without_columns,
 )
@@ -65,19 +67,35 @@ def check_sources(reading: PolicyReading) -> PolicyCheck:
 
 def _with_source(checked: PolicyCheck, policy: Policy, places: Complaints) -> PolicyCheck:
     try:
-        with open_source(policy.source.url) as connection:
-            source = describe_source(connection)
+        path = policy.dataset.search_path
+        with open_source(policy.source.url, path) as connection:
+            source = describe_source(connection, path)
     except OperatorError as error:
         if error.code is Code.SOURCE_VERSION:
             return replace(checked, problems=(*checked.problems, error))
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
+    views = [_view_warning(one, places) for one in policy.dataset.tables if _is_view(one, source)]
     whole = with_public_columns(policy.dataset, source, _nameable)
     proven = ((policy.name, proof) for proof in list_proofs(whole, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
+        warnings=(*checked.warnings, *views),
         proofs=(*checked.proofs, *proven),
+    )
+
+
+def _is_view(table: Table, source: SourceTables) -> bool:
+    there = source.find(table.name)
+    return not table.public and there is not None and there.is_view
+
+
+def _view_warning(table: Table, places: Complaints) -> PolicyError:
+    return PolicyError(
+        places.place(("tables", table.name), at_key=True),
+        f"`{table.name}` is a view: each of its rows must follow from rows of one unit",
+        "nothing checks that; docs/policies.md, Views",
     )
 
 
@@ -106,10 +124,12 @@ def complete_from_sources(reading: PolicyReading) -> PolicyReading:
 def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
     why = "the source has no such table, or the table has no column of a supported type"
     try:
-        with open_source(policy.source.url) as connection:
-            source = describe_source(connection)
+        path = policy.dataset.search_path
+        with open_source(policy.source.url, path) as connection:
+            source = describe_source(connection, path)
         dataset = with_public_columns(policy.dataset, source, _nameable)
         dataset = apply_not_null(dataset, prove_tables(dataset, source))
+        dataset = with_places(dataset, source)
     except OperatorError as error:
         dataset, why = policy.dataset, error.detail
     warnings = [

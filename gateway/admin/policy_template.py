@@ -139,8 +139,7 @@ def _key(table: SourceTable) -> str | None:
 
 
 def _name(table: SourceTable, described: SourceTables) -> str:
-    own = table.schema == described.default_schema
-    return table.name if own else f"{table.schema}.{table.name}"
+    return described.name(table)
 
 
 def _known(column: SourceColumn) -> bool:

@@ -99,6 +99,9 @@ def _settings(before: Policy, after: Policy) -> Iterator[Change]:
         yield Change("changed", name, message)
     if before.source.identity != after.source.identity:
         yield Change("changed", name, "the source is another")
+    if before.dataset.search_path != after.dataset.search_path:
+        message = "the search path is another: names without a schema may mean other tables"
+        yield Change("changed", name, message)
     was, now = before.privacy, after.privacy
     for label, first, second in (
         ("the budget", was.budget.epsilon.value, now.budget.epsilon.value),

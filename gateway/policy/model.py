@@ -145,8 +145,9 @@ Duration = Annotated[
 ]
 
 
-COLUMN_NAME = "[A-Za-z_][A-Za-z0-9_$]{0,62}"
-_WORD = "letters, digits and `_`, beginning with a letter, at most 63"
+# in quotes, PostgreSQL takes blanks and hyphens too, as in "Order Items"
+COLUMN_NAME = "[A-Za-z_](?:[A-Za-z0-9_$ -]{0,61}[A-Za-z0-9_$])?"
+_WORD = "letters, digits, `_`, `-` and blanks inside, beginning with a letter, at most 63"
 MOST_ROWS = 65_536  # R · 2^16 must fit the weights of contribution bounding
 MOST_GROUPS = 1_000_000
 LONGEST_GRID_MS = 60_000
@@ -160,6 +161,12 @@ TableName = Annotated[
         "a table's name",
         f"(?:{COLUMN_NAME}\\.)?{COLUMN_NAME}",
         f"{_WORD}; `schema.table` with a schema",
+    ),
+]
+SchemaName = Annotated[
+    str,
+    *word_field(
+        "a schema's name", f"(?![Pp][Gg]_|information_schema$|gateway$){COLUMN_NAME}", _WORD
     ),
 ]
 ColumnName = Annotated[str, *word_field("a column's name", COLUMN_NAME, _WORD)]
@@ -343,6 +350,7 @@ class PolicyModel(Model):
     gateway: Literal["1"] = Field(json_schema_extra={"const": 1, "type": "integer"})
     dataset: DatasetName
     source: Line
+    search_path: Annotated[list[SchemaName], Field(min_length=1, max_length=64)] | None = None
     privacy: PrivacyModel
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
     access: list[RuleModel] = Field(default_factory=list)

@@ -86,7 +86,8 @@ class Request:
 
     `parameters` are texts as PostgreSQL reads them, `types` the types that the client gives them, as
     PostgreSQL's type numbers; `idempotency` is the client's key and a digest of its request; `zone` is the
-    session's time zone. `fresh`: no earlier answer may be reused.
+    session's time zone, `search_path` its search path, or None for the dataset's. `fresh`: no earlier answer may be
+    reused.
     """
 
     sql: str
@@ -100,6 +101,7 @@ class Request:
     accuracy: Accuracy | None = None
     zone: str = "UTC"
     fresh: bool = False
+    search_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from gateway.catalog.domains import Anything, Domain, Values
-from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
+from gateway.catalog.tables import Column, ColumnRef, Dataset, KeyReference, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.engines.catalog.check_constraints import (
     constraint_limits,
@@ -261,6 +261,36 @@ def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Datase
         return replace(table, columns=tuple(columns))
 
     return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
+
+
+def with_places(dataset: Dataset, source: SourceTables) -> Dataset:
+    """The dataset with the schemas in which the source has its tables, and the source's keys.
+
+    They decide what the twin shows and what a name in SQL leads to. The schema of a name without one is shown only if
+    the policy has a search path.
+    """
+    found = {table.name: source.find(table.name) for table in dataset.tables}
+    names = {(there.schema, there.name): name for name, there in found.items() if there is not None}
+
+    def placed(table: Table) -> Table:
+        there = found[table.name]
+        if there is None:
+            return table
+        known = {column.name for column in table.columns}
+        foreign = (
+            KeyReference((one.column,), names[one.at], (one.target,))
+            for one in there.foreign_keys
+            if one.column in known and one.at in names
+        )
+        return replace(
+            table,
+            found_in=there.schema if dataset.search_path else "",
+            primary_key=there.primary_key if known.issuperset(there.primary_key) else (),
+            foreign_keys=tuple(dict.fromkeys(foreign)),
+        )
+
+    tables = {table.name: placed(table) for table in dataset.tables}
+    return replace(dataset, tables=tuple(tables.values()))
 
 
 def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:

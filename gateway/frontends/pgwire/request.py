@@ -47,6 +47,7 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
         accuracy=accuracy,
         zone=settings["timezone"],
         fresh=fresh,
+        search_path=settings.get("search_path", ""),
     )
 
 

@@ -131,6 +131,10 @@ _KEY_KINDS = frozenset(
 def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
     """The dataset, or None with complaints."""
     before = len(complaints.problems)
+    path = model.search_path or []
+    for place, name in enumerate(path):
+        if name in path[:place]:
+            complaints.add(("search_path", place), f"{quote_word(name)} is given twice")
     _same_table_twice(list(model.tables), complaints)
     tables = tuple(
         table
@@ -144,7 +148,7 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit, tables)
+    return Dataset(model.dataset, model.privacy.unit, tables, tuple(path))
 
 
 def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None:
