@@ -49,10 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
             "grant SELECT on the tables to it",
         )
     named = [name for part in arguments.public or () for name in part.split(",") if name]
-    public = public_tables(graph, described.default_schema, named)
-    unit, guessed = _unit(arguments.unit, graph, described.default_schema)
+    public = public_tables(graph, described.search_path[0], named)
+    unit, guessed = _unit(arguments.unit, graph, described.search_path[0])
     proposal = propose_policy(
-        Proposer(graph, unit, described.default_schema, public - {unit.table}, annotations),
+        Proposer(graph, unit, described.search_path[0], public - {unit.table}, annotations),
         arguments.dataset or _dataset(source),
         written if "${" in written else "${SOURCE_URL}",
         guessed=guessed,

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from gateway.admin.proposal.vocabulary import ends_as_key, is_person, noun, singular, words_of
 from gateway.catalog.types import Family, TypeUnknown, parse_type
 from gateway.engines.catalog.describe import SourceTable, SourceTables
-from gateway.policy.model import COLUMN_NAME
+from gateway.policy.field_types import COLUMN_NAME
 
 TableId: TypeAlias = tuple[str, str]
 _NAME: Final = re.compile(COLUMN_NAME)

@@ -1,25 +1,20 @@
-"""What the catalog of a source says of a dataset: its schema, its public columns, and proofs from constraints.
+"""What the catalog of a source says of a dataset: whether its schema fits, and proofs from constraints.
 
 A proof is a fact about a table of the dataset, and makes bounding steps unnecessary.
 
-The schema check compares tables, columns and types. Columns of public tables that a policy leaves to the source
-are filled in from the source's own catalog.
+The schema check compares tables, columns and types. `source_columns` completes a dataset by the same catalog.
 
 INVARIANT: a fact is proven only if a constraint of the source guarantees it in every state. It is proven of the
 values as they are stored: a step that moves values, such as a clamp to a domain that they are not proven to be
 within, may make two keys one.
-INVARIANT: columns of a protected table, and columns that are declared, keep their types and domains.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
 
-from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, PathStep, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.engines.catalog.check_constraints import (
@@ -320,63 +315,3 @@ def _leads(
         and (to := names.get(one.at)) is not None
         and frozenset({one.target}) in keys[to]
     )
-
-
-Nameable: TypeAlias = Callable[[str], bool]
-
-
-def without_columns(dataset: Dataset) -> tuple[Table, ...]:
-    """The public tables without known columns."""
-    return tuple(table for table in dataset.tables if table.public and not table.columns)
-
-
-def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameable) -> Dataset:
-    """The dataset with the columns of its public tables as the source declares them, as far as a policy could name them."""
-    missing = {table.name for table in without_columns(dataset)}
-    if not missing:
-        return dataset
-    tables = tuple(
-        _filled(table, source, nameable) if table.name in missing else table
-        for table in dataset.tables
-    )
-    return replace(dataset, tables=tables)
-
-
-def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:
-    """The dataset with the source's NOT NULL columns.
-
-    It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
-    all the same would have no group to be in.
-    """
-
-    def with_not_null(table: Table) -> Table:
-        kept = proofs[table.name].not_null if table.name in proofs else frozenset[str]()
-        columns = (
-            replace(one, nullable=False) if one.name in kept else one for one in table.columns
-        )
-        return replace(table, columns=tuple(columns))
-
-    return replace(dataset, tables=tuple(with_not_null(table) for table in dataset.tables))
-
-
-def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:
-    there = source.find(table.name)
-    return table if there is None else replace(table, columns=tuple(_columns(there, nameable)))
-
-
-def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
-    alike = Counter(one.name.lower() for one in there.columns)
-    for one in there.columns:
-        # sources differ in whether case counts, so a policy could declare neither of two such names
-        if not nameable(one.name) or alike[one.name.lower()] > 1:
-            continue
-        try:
-            of = parse_type(one.type)
-        except TypeUnknown:
-            continue
-        yield Column(one.name, of, _domain(of), nullable=not one.not_null)
-
-
-def _domain(of: ColumnType) -> Domain:
-    """The domain; a boolean without one has that of its type."""
-    return Values((False, True)) if of.family is Family.BOOLEAN else Anything()

@@ -12,6 +12,7 @@ from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, d
 from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, Value, read_number, read_value
+from gateway.policy.field_types import seconds_of
 from gateway.policy.files.consistency import may_be_same_table
 from gateway.policy.files.unit_paths import (
     KEY_KINDS,
@@ -19,7 +20,7 @@ from gateway.policy.files.unit_paths import (
     find_unit_origins,
     path_targets,
 )
-from gateway.policy.model import ColumnModel, PolicyModel, TableModel, seconds_of
+from gateway.policy.model import ColumnModel, PolicyModel, TableModel
 from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
@@ -132,6 +133,10 @@ def _bound(value: Value | None) -> Bound | None:
 def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
     """The dataset, or None with complaints."""
     before = len(complaints.problems)
+    path = model.search_path or []
+    for place, name in enumerate(path):
+        if name in path[:place]:
+            complaints.add(("search_path", place), f"{quote_word(name)} is given twice")
     _same_table_twice(list(model.tables), complaints)
     columns = {
         name: found
@@ -155,7 +160,7 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit.name, tables)
+    return Dataset(model.dataset, model.privacy.unit.name, tables, tuple(path))
 
 
 def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[str, Column] | None:

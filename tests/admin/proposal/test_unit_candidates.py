@@ -28,7 +28,7 @@ def graph_of(ddl: str) -> KeyGraph:
     with duckdb.connect() as connection:
         connection.execute(ddl)
         return key_graph(
-            SourceTables("main", read_duckdb(lambda sql: connection.execute(sql).fetchall()))
+            SourceTables(("main",), read_duckdb(lambda sql: connection.execute(sql).fetchall()))
         )
 
 
