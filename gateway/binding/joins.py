@@ -7,9 +7,23 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.binder import JoinTree, Leaf, ProtectedRows, Tree, tree_leaves
+from gateway.binding.binder import (
+    JoinTree,
+    LateralRows,
+    Leaf,
+    ProtectedRows,
+    Tree,
+    tree_leaves,
+)
 from gateway.binding.expressions import ScalarBinder, compare
-from gateway.binding.scope import Scope, Visible, require_distinct_aliases, unknown_column_refusal
+from gateway.binding.provenance.unions import using_columns
+from gateway.binding.scope import (
+    FromRelation,
+    Scope,
+    Visible,
+    require_distinct_aliases,
+    unknown_column_refusal,
+)
 from gateway.binding.staging import StageBinder
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.tables import Table
@@ -17,7 +31,7 @@ from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, Unsupport
 from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.joins import Join
 from gateway.plan.node import Node
-from gateway.plan.scalars import Call, Ref, Scalar, column_ids
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 
 
 class JoinBinder:
@@ -43,6 +57,9 @@ class JoinBinder:
             return self._leaf(tree)
         plan, scope = self._tree(tree.first, takes=takes and not tree.brackets)
         for join, other in tree.joins:
+            if isinstance(other, Leaf) and other.lateral is not None:
+                plan, scope = self._lateral(join, other.source, other.lateral(plan, scope), scope)
+                continue
             right, seen = self._tree(other, takes=False)
             both = Scope([*scope.sources, *seen.sources], self.scope.outer)
             both.merged = {**seen.merged, **scope.merged}
@@ -67,6 +84,28 @@ class JoinBinder:
         ]
         source = replace(leaf.source, columns=tuple(columns))
         return node, Scope([source], self.scope.outer)
+
+    def _lateral(
+        self, join: exp.Join, source: FromRelation, rows: LateralRows, left: Scope
+    ) -> tuple[Node, Scope]:
+        """The rows of each person beside those of a subquery that compares the unit key with theirs."""
+        side = join.args.get("side") or ""
+        if side not in {"", "LEFT"} or join.args.get("method") or join.args.get("using"):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "this form of a join with LATERAL is not supported"
+            )
+        names = (*source.renamed, *rows.names[len(source.renamed) :])
+        columns = tuple(
+            Visible(seen, one.type, one) for seen, one in zip(names, rows.shown, strict=True)
+        )
+        both = Scope([*left.sources, replace(source, columns=columns, complete=True)], left.outer)
+        both.merged = left.merged
+        condition: Scalar | None = None
+        if join.args.get("on") is not None:
+            condition = ScalarBinder(both.find).condition(join.args["on"], filtering=True)
+        if isinstance(condition, Literal) and condition.value is True:
+            condition = None  # ON true
+        return rows.joined(condition, keeps=side == "LEFT"), both
 
     def _join(
         self,
@@ -198,6 +237,19 @@ def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:
         else:
             parts.append(node)
     return parts
+
+
+def looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
+    """Whether a condition of the query, or its list, reads the rows around it."""
+    sources = [leaf.source for leaf in tree_leaves(tree)]
+    scope = Scope(sources, None, using_columns(query, sources))
+    for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
+        for column in part.find_all(exp.Column):
+            if isinstance(column.this, exp.Star) or scope.may_have(column):
+                continue
+            if outer.here(column) is not None:
+                return True
+    return False
 
 
 def ungrouped_column_refusal(column: exp.Column) -> SyntaxRefused:

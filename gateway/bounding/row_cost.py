@@ -33,10 +33,9 @@ from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.range_arithmetic import Range
 from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest_size, size_of_type
 from gateway.functions.table import function_of
-from gateway.plan.fields import Protected
-from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.joins import Join, Mark, UnionAll, is_cut
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import conjuncts
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar, Shift
 from gateway.plan.sql_text import decimal_sql
 from gateway.plan.sql_text import scalar_sql as text_of
@@ -202,18 +201,13 @@ def pairs_of(node: Node) -> int:
     below = [pairs_of(one) for one in node.below]
     if isinstance(node, UnionAll):
         return sum(below)
-    return max([*below, int(isinstance(node, Join) and _can_square(node))])
+    return max([*below, int(isinstance(node, Join) and is_cut(node))])
 
 
 def is_tried_by_pairs(node: Node) -> bool:
     """Whether its own expressions may be computed for every pair."""
     if may_be_pairs(node):
         return True
-    if not isinstance(node, Mark) or node.condition is None or not _can_square(node):
+    if not isinstance(node, Mark) or node.condition is None or not is_cut(node):
         return False
     return not all(is_key_lookup(one, node) for one in conjuncts(node.condition))
-
-
-def _can_square(node: Join | Mark) -> bool:
-    rows = [one.label.rows for one in node.below if isinstance(one.label, Protected)]
-    return len(rows) > 1 and all(one != 1 for one in rows)

@@ -35,21 +35,22 @@ class OwnRows:
     records: Callable[[int, RecordFilter], Sequence[Mapping[str, Any]]]
     served: DatasetRegistry
 
-    def rows(self, subject: Subject, table: str) -> StagedRows:
-        """The rows of `gateway.budget` and the others."""
+    def rows(self, question: Question, table: str) -> StagedRows:
+        """The rows of `gateway.budget` and the others, as this question may see them."""
         name = table.removeprefix(f"{SCHEMA}.")
-        read: Mapping[str, Callable[[Subject], Iterable[tuple[Value | None, ...]]]] = {
-            "budget": self._budget,
+        read: Mapping[str, Callable[[Question], Iterable[tuple[Value | None, ...]]]] = {
+            "budget": lambda one: self._budget(one.subject),
             "datasets": self._datasets,
-            "queries": self._queries,
+            "queries": lambda one: self._queries(one.subject),
         }
         columns = tuple((one.name, one.type) for one in OWN_TABLES[name].columns)
-        return StagedRows(columns, tuple(read[name](subject)))
+        return StagedRows(columns, tuple(read[name](question)))
 
-    def datasets(self, subject: Subject) -> Mapping[str, Any]:
-        """What may be asked about, as JSON."""
+    def datasets(self, subject: Subject, request: Request) -> Mapping[str, Any]:
+        """What may be asked about for a purpose, as JSON."""
+        question = Question(request, subject, "rest", datetime.now(UTC))
         found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for dataset, table, column, uses in self._columns(subject):
+        for dataset, table, column, uses in self._columns(question):
             said: dict[str, Any] = {"name": column.name, "type": str(column.type)}
             if (domain := _domain(column.domain)) is not None:
                 said["domain"] = domain
@@ -109,8 +110,8 @@ class OwnRows:
                 None if window is None else window.reopens_at,
             )
 
-    def _datasets(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
-        for dataset, table, column, uses in self._columns(subject):
+    def _datasets(self, question: Question) -> Iterable[tuple[Value | None, ...]]:
+        for dataset, table, column, uses in self._columns(question):
             domain = _domain(column.domain)
             shown = None if domain is None else str(domain)
             yield dataset, table.name, column.name, str(column.type), shown, ", ".join(uses)
@@ -119,8 +120,7 @@ class OwnRows:
         for one in self.questions(subject, _MOST_QUESTIONS):
             yield one.query_id, one.at, one.sql, one.outcome, one.reason, one.charged.value
 
-    def _columns(self, subject: Subject) -> Iterable[tuple[str, Table, Any, list[str]]]:
-        question = Question(Request(""), subject, "rest", datetime.now(UTC))
+    def _columns(self, question: Question) -> Iterable[tuple[str, Table, Any, list[str]]]:
         for serving in self.served.of(question):
             rules = rules_for(question, serving.policy)
             uses = usable_columns_by(rules)

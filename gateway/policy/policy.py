@@ -56,7 +56,7 @@ _OPTIONS = {
             "tcp_user_timeout",
         }
     ),
-    "duckdb": frozenset({"access_mode", "memory_limit", "threads"}),
+    "duckdb": frozenset({"access_mode", "allowed_directories", "memory_limit", "threads"}),
 }
 _HINT = "write postgresql://user:password@host/database or duckdb:////directory/file.duckdb"
 
@@ -117,6 +117,10 @@ def _duckdb(url: URL) -> SourceUrl:
     file = url.database or ""
     if not file or file == ":memory:" or ":" in file.partition("/")[0]:
         raise InvalidSource("a DuckDB source must be a file", _HINT)
+    allowed = url.query.get("allowed_directories", "/")
+    if not isinstance(allowed, str) or not Path(allowed).is_absolute():
+        hint = "write one directory: ?allowed_directories=/data/parquet"
+        raise InvalidSource("`allowed_directories` of the source is not one absolute path", hint)
     path = Path(file).expanduser().resolve()
     return SourceUrl("duckdb", f"duckdb:///{path}", url.set(database=str(path)))
 

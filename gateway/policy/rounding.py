@@ -15,7 +15,8 @@ from gateway.catalog.values import InvalidValue, read_number
 from gateway.errors import Code, NotPermitted
 from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.scalars import Case, Ref, Scalar
-from gateway.policy.model import PolicyModel, seconds_of
+from gateway.policy.field_types import seconds_of
+from gateway.policy.model import PolicyModel
 from gateway.policy.policy import ReportedRanges
 from gateway.policy.validate import Complaints, FieldPath
 from gateway.policy.yaml import quote_word

@@ -42,8 +42,8 @@ _QUASI: Final = frozenset({ColumnClass.QUASI, ColumnClass.IDENTIFIER})
 
 
 def has_one_row(table: Table) -> bool:
-    """True if a person has one row in the table."""
-    return table.protection is not None and table.protection.rows_per_unit == 1
+    """True if a person has one row in the table, by the declared rows of a unit in a column of its own."""
+    return table.has_one_row
 
 
 def bases_of(table: Table, name: str) -> tuple[Base, ...]:
@@ -78,7 +78,7 @@ _BASE_COLUMNS: Final = _BaseColumns()
 def _base(table: Table, name: str, column: Column) -> Base:
     shown = f"{_quoted(name, _PLAIN)}.{_quoted(column.name, _WORD)}"
     protection = table.protection
-    is_unit = protection is not None and protection.unit_key == column.name
+    is_unit = column is table.unit_column
     blanks = protection is not None and column.type.family is Family.FLOAT
     nullable = not is_unit and (column.nullable or blanks)
     # the domains of public tables are not enforced

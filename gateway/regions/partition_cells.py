@@ -167,8 +167,8 @@ def _stepped(axis: RegionAxis, column: Column) -> Iterator[tuple[str | None, Cel
 
 
 def _digest(table: Table, divisions: Sequence[PartitionAxis]) -> str:
-    key = None if table.protection is None else table.protection.unit_key
-    parts: list[object] = [_RULES, table.name, key]
+    key = table.unit_column
+    parts: list[object] = [_RULES, table.name, None if key is None else key.name]
     for one in divisions:
         reference = one.axis.column
         column = None if reference is None else table.column(reference.column)

@@ -31,7 +31,7 @@ SUBJECTS = "alice: {role: researcher, region: north}\n"
 CAUSE = Cause("os:op", "test")
 REGIONS = """
 CREATE TABLE regions (region text NOT NULL, people bigint, coastal boolean, area numeric(8,2),
-    "odd name" text, tags text[]);
+    "odd.name" text, tags text[]);
 """
 
 

@@ -18,7 +18,7 @@ from gateway.catalog.types import parse_type
 from gateway.errors import Code, Unbounded
 from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import WindowCall
-from gateway.plan.fields import BIGINT, BOOLEAN, DATE
+from gateway.plan.fields import BIGINT, BOOLEAN, DATE, Protected
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node
 from gateway.plan.print import explain_plan
@@ -231,3 +231,47 @@ def test_lattice_of_a_persons_sums_is_exact_where_its_step_allows() -> None:
             step.numerator & (step.numerator - 1) == 0 == step.denominator & (step.denominator - 1)
         )
         assert max(-found.low, found.high) < 2**30
+
+
+def _numbered(node: Node, *partition: str, name: str = "n") -> Window:
+    parts = tuple(ref(node, one) for one in partition)
+    return Window(node, ((name, WindowCall("row_number", (), parts, (), None, BIGINT)),))
+
+
+def _is(node: Node, value: int, name: str = "n") -> Filter:
+    return Filter(node, Call("=", (ref(node, name), Literal(value, BIGINT)), BOOLEAN))
+
+
+def test_first_row_of_each_unit_is_one_row() -> None:
+    """ROW_NUMBER by the unit alone, kept where it is 1, also behind other names and filters."""
+    visits = scan("visits", "v")
+    numbered = _numbered(visits, "v.patient_id")
+    named = Project(
+        numbered, "t", (("u", ref(visits, "v.patient_id")), ("place", ref(numbered, "n")))
+    )
+    for kept in (_is(numbered, 1), _is(_is(named, 1, "t.place"), 1, "t.place")):
+        assert NOTHING.unit_has_one_row(kept)
+        assert isinstance(kept.label, Protected)
+        assert kept.label.rows == 1
+
+
+def test_numbered_rows_prove_nothing_in_any_other_form() -> None:
+    """Another number, other parts, another function, or rows that a join adds after they were numbered."""
+    visits, again = scan("visits", "v"), scan("visits", "w")
+    by_more = _numbered(visits, "v.patient_id", "v.diagnosis")
+    numbered = _numbered(visits, "v.patient_id")
+    same = equal(ref(numbered, "v.patient_id"), ref(again, "w.patient_id"))
+    unit = (ref(visits, "v.patient_id"),)
+    counted = Window(visits, (("n", WindowCall("count", (), unit, (), None, BIGINT)),))
+    either = Call("or", (_is(numbered, 1).condition, _is(numbered, 1).condition), BOOLEAN)
+    for node in (
+        _is(by_more, 1),
+        _is(numbered, 2),
+        _is(counted, 1),
+        _is(Join(numbered, again, same), 1),
+        Filter(numbered, either),
+        numbered,
+    ):
+        assert not NOTHING.unit_has_one_row(node)
+        assert isinstance(node.label, Protected)
+        assert node.label.rows != 1

@@ -16,6 +16,7 @@ from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.uses import Use, UseKind
 from gateway.policy.applicable import RequestContext, applicable_rules
+from gateway.policy.conditions.condition import compile_condition
 from gateway.policy.decide import decide, filter_rows
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
@@ -125,6 +126,21 @@ def test_view_is_shared_when_the_same_rules_apply() -> None:
     one, other = (views.of(applicable_rules(EVERYTHING, who, at_noon)) for who in (ALICE, bob))
     assert one is other
     assert views.shown == {one.shown}
+
+
+def test_verdict_is_not_kept_when_time_passes(twin: Twin) -> None:
+    """A statement that was permitted in the day is refused at night, by the same views, and the other way round."""
+    by_day = compile_condition("request.time.getHours() < 18 && request.tls")
+    policy = replace(EVERYTHING, rules=(replace(permit(), when=by_day),))
+    views, asked = Views(policy), question("SELECT COUNT(*) FROM patients")
+    asked = replace(asked, request=replace(asked.request, tls=True))
+    night = replace(asked, asked_at=asked.asked_at.replace(hour=18))
+    open_ = replace(asked, request=replace(asked.request, tls=False))
+    views.bind(asked, twin.borrowed)
+    for refused in (night, open_):
+        with pytest.raises(NotPermitted):
+            views.bind(refused, twin.borrowed)
+    views.bind(asked, twin.borrowed)
 
 
 def test_statement_is_bound_once_when_it_comes_again(twin: Twin) -> None:

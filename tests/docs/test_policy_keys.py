@@ -9,7 +9,8 @@ import pytest
 from fix_policy import BASE, read
 
 from gateway.catalog.types import Kind, parse_type
-from gateway.policy.conditions.parser import DEEPEST, FUNCTIONS, LONGEST, MACROS, METHODS, REQUEST
+from gateway.policy.conditions.parser import DEEPEST, FUNCTIONS, LONGEST, MACROS, METHODS
+from gateway.policy.conditions.request_facts import CONTAINS_IP, FIELDS_OF_TIME, REQUEST
 from gateway.policy.model import policy_schema
 from gateway.policy.policy import ReportedRanges
 
@@ -84,7 +85,7 @@ def test_document_without_a_key_is_found(key: str) -> None:
 def test_document_has_every_word_of_conditions() -> None:
     """Names, functions and limits of conditions."""
     text = DOCUMENT.read_text()
-    for word in (*FUNCTIONS, *METHODS, *MACROS):
+    for word in (*FUNCTIONS, *METHODS, *MACROS, *FIELDS_OF_TIME, CONTAINS_IP):
         assert re.search(rf"`\.?{word}\(", text), word
     for name in REQUEST:
         assert f"`request.{name}`" in text

@@ -167,6 +167,7 @@ class ProcessSettings:
     path: str
     config: Mapping[str, str]
     places: int
+    search_path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ class DuckdbProcess:
             "path": settings.path,
             "config": dict(settings.config),
             "places": settings.places,
+            "search_path": list(settings.search_path),
         }
         with suppress(OSError):  # whoever waits for it is told
             self._line.sendall(encode(FrameKind.OPEN, document))

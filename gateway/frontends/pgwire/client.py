@@ -37,6 +37,7 @@ from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
 from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
+from gateway.requests.request import Request
 
 _ENTERING_S: Final = 10.0
 _MOST_EARLY: Final = 64 * 1024
@@ -214,8 +215,10 @@ class Client(asyncio.Protocol):
         if isinstance(who, LoggedInClient):
             self._key = self._server.cancelling.register(who.minor, self._cancel)
             pid = self._key.pid
+            purpose = who.settings.get("gateway.purpose")
+            entry = Request("", who.database, purpose, address=self._address, tls=who.secure)
             self._server.threads.run_short(
-                lambda: self._server.door.enter(who.subject, who.database, who.settings, pid),
+                lambda: self._server.door.enter(who.subject, entry, who.settings, pid),
                 partial(self._entered, who),
             )
             return
@@ -275,7 +278,7 @@ class Client(asyncio.Protocol):
             if cancelled.is_set():  # while it waited for a thread: nobody is charged
                 raise SourceStopped(Code.SOURCE_CANCELLED)  # noqa: TRY301  # refused like all else
             subject = self._still(who)
-            request = request_of(ask, room.dataset, self._address)
+            request = request_of(ask, room.entry)
             door.require_same(room, request.purpose)
             if ask.asking.statement.kind is StatementKind.EXPLAIN:
                 return door.estimate(subject, request)

@@ -35,12 +35,13 @@ from gateway.stages.finish import DeferredStatement
 
 @dataclass(frozen=True)
 class WireApi:
-    """`enter` takes the dataset's name, the settings of the session, and the client's cancel number.
+    """`enter` takes the dataset, the purpose and the peer as a request without a statement, the settings of the session,
+    and the client's cancel number.
 
     `require_same` refuses if a session's view differs from what may be seen for a purpose now.
     """
 
-    enter: Callable[[Subject, str, Mapping[str, str], int], WireSession]
+    enter: Callable[[Subject, Request, Mapping[str, str], int], WireSession]
     require_same: Callable[[WireSession, str | None], None]
     release: Callable[[Subject, Request, threading.Event], DeferredStatement]
     estimate: Callable[[Subject, Request], Estimate]

@@ -66,7 +66,7 @@ IDLE, IN_TRANSACTION, FAILED = b"ITE"
 OWN: Final = b"gateway: its own"
 SETTINGS: Final = (
     *("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "gateway.fresh"),
-    *("timezone", "client_min_messages"),
+    *("timezone", "client_min_messages", "search_path"),
 )
 
 _TEXTS: Final = 1009  # text[]

@@ -419,3 +419,12 @@ def test_result_format_that_there_is_not_asks_nothing(wire: Wired) -> None:
         result = connection.pgconn.exec_params(QUESTION.encode(), [], result_format=5)
         assert b"unsupported format code: 5" in result.error_message
     assert not wire.pipeline.asked
+
+
+def test_session_and_its_questions_have_the_peer_of_the_connection(wire: Wired) -> None:
+    """The address is the socket's, and a connection without TLS says so."""
+    wire.pipeline.let.set()
+    with wire.connect() as connection:
+        psycopg.ClientCursor(connection).execute(QUESTION)
+    peers = {(one.address, one.tls) for one in (wire.pipeline.entries[-1], wire.pipeline.asked[-1])}
+    assert peers == {("127.0.0.1", False)}
