@@ -123,7 +123,7 @@ def open_query_service(
 def wait_ender(foundation: Foundation, asking: QueryService) -> Callable[[], None]:
     """What ends every wait when the gateway stops and its moment for what is under way is over.
 
-    First the sources: questions that end then still have their fates recorded. What waits for the state itself, whatever
+    First the sources: the outcomes of queries that end then are still recorded. What waits for the state itself, whatever
     holds it up, is cut off a moment later.
     """
 
@@ -140,7 +140,9 @@ def preload_history(asking: QueryService, datasets: Iterable[str]) -> Thread:
 
     def read() -> None:
         for dataset in datasets:
-            with suppress(Refusal):  # where the state cannot be reached, whoever asks is told
+            with suppress(
+                Refusal
+            ):  # if the state cannot be reached, the next caller gets the error
                 asking.services.caches[dataset].refresh()
 
     reading = Thread(target=read, name="reading-ahead", daemon=True)

@@ -26,7 +26,7 @@ class CancelEvent(threading.Event):
         self._callbacks: dict[object, Callable[[], None]] = {}
 
     def set(self) -> None:
-        """Tell everyone who is to be told now; those who come later see that it is set."""
+        """Call back everyone who registered; later callers see that it is set."""
         super().set()
         with self._lock:
             callbacks = list(self._callbacks.values())

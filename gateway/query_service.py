@@ -55,7 +55,7 @@ class QueryService:
         return visible_balances(found, subject, policies)
 
     def stop(self) -> None:
-        """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
+        """End every wait for a source or a point of the grid; the waiting callers get an error that the gateway stops."""
         self.services.pace.stopping.set()
         self.served.stop()
 

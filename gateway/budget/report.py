@@ -33,7 +33,7 @@ from gateway.units import Delta, Epsilon
 _PREFIX = "dataset:"
 _STEPS: Final = 10
 SEES_ALL: Final = frozenset({"admin", "auditor"})
-"""The roles that are told every account exactly."""
+"""The roles that see every account exactly."""
 
 
 @dataclass(frozen=True)

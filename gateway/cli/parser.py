@@ -93,7 +93,7 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
-    query = _command(commands, "query", "query", "ask a question as somebody, and print the answer")
+    query = _command(commands, "query", "query", "run a query as a subject and print the answer")
     query.add_argument("sql", metavar="SQL", help="one statement; it is charged like any other")
     query.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
     query.add_argument("--dataset", metavar="D", help="default: the only one the subject has")

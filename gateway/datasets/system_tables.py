@@ -29,7 +29,7 @@ _MOST_QUESTIONS: Final = 1_000
 
 @dataclass(frozen=True)
 class OwnRows:
-    """Reads them for one subject at a time; nobody sees a row of somebody else."""
+    """Reads the tables for one subject at a time; no subject sees a row of another."""
 
     accounts_of: Callable[[Subject], Sequence[AccountBalance]]
     records: Callable[[int, RecordFilter], Sequence[Mapping[str, Any]]]
@@ -75,7 +75,7 @@ class OwnRows:
     ) -> list[PastQuestion]:
         """The newest first."""
         end = None if before is None else self._place_of(subject, before)
-        # a question has a record of its charge and one of its fate; two where an answer that was there was not told
+        # a query has a record of its charge and one of its outcome; two records if a cached answer was not released
         records = self.records(3 * limit + 3, RecordFilter(subject=subject.name, before=end))
         charged = {
             # the price is that of what was bought: what the own account gave beside it is said where it differs
@@ -90,7 +90,7 @@ class OwnRows:
         return list(last.values())[:limit]
 
     def _place_of(self, subject: Subject, query_id: str) -> int:
-        """Where the records of a question of one's own begin; of somebody else's there is none."""
+        """Where the records of one of the subject's own queries begin; None for those of others."""
         found = self.records(4, RecordFilter(subject=subject.name, query_id=query_id))
         return min((int(record["seq"]) for record in found), default=1)
 

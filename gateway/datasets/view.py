@@ -71,7 +71,7 @@ def new_query_id() -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody asks, and how it came in. `asked_at` is on the clock of the session's time zone."""
+    """A request with its subject and its way in. `asked_at` is on the clock of the session's time zone."""
 
     request: Request
     subject: Subject

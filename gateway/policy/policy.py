@@ -288,7 +288,7 @@ class Policy:
         return self.dataset.name
 
     def given_to(self, subject: str) -> frozenset[str] | None:
-        """The subjects whose answers this subject may receive, and may be told of; None: everybody."""
+        """The subjects whose answers this subject may receive and may know of; None: all subjects."""
         return None if self.tell is AnswerSettings.EVERYONE else self.auditing.trusted_with(subject)
 
 

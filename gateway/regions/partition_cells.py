@@ -23,7 +23,7 @@ Why a unit outside of the touched cells moves nothing, whatever its rows are:
 
 So all rows of other units are dropped before anything is counted, and the answer is the same without them.
 
-INVARIANT: None, the whole, is never wrong. It is what is told wherever one of the above is not known.
+INVARIANT: None, the whole, is never wrong. It is the answer wherever one of the above is not known.
 
 docs/proofs/parallel_cells.md has the argument at length, tests/regions/test_partition_cells.py tries to disprove it.
 """

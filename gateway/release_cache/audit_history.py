@@ -15,7 +15,7 @@ from gateway.release_cache.entry import CacheEntry, spread_of
 from gateway.release_cache.events import ContentStored, UnreadableEvent
 
 FARTHEST = Fraction(2**62)
-"""How well somebody sees one person who was told no number: not at all."""
+"""The spread for a subject who received no number: it shows no person."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class _Release:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Somebody was given slots of a release; without a subject: its counts are known from here on.
+    """A subject received slots of a release; without a subject: its counts are known from here on.
 
     `unread`: what they were given cannot be read.
     """
@@ -85,7 +85,7 @@ class Histories:
         self._moves.append(_Move(subject, entry.release, (1 << len(spreads)) - 1))
 
     def unread(self, unreadable: UnreadableEvent, subject: str) -> None:
-        """Somebody was given something that cannot be read: of a release that can be, its tables are known."""
+        """A subject received something that cannot be read; if the release can be read, its tables are known."""
         release = str(unreadable.release)
         known = self._releases.get(release)
         if known is not None:

@@ -173,7 +173,7 @@ class ReleaseCache:
         members: frozenset[str],
         without: Collection[str] = (),
     ) -> Copy | None:
-        """A draw of another trust group that cannot be told from a new one, and of which no member received anything.
+        """A draw of another trust group that cannot be distinguished from a new one, and of which no member received anything.
 
         `without` are releases whose draws are taken already.
         """

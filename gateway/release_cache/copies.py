@@ -4,7 +4,7 @@ A query is planned as if only the analyst's trust group had ever asked. A measur
 the same measures of the same rows and groups, with the same noise, in the same epoch. Then that draw is given instead of
 a new one. The analyst gets a cache entry of their own, at their own time and price, with the same integers in it.
 
-INVARIANT: a copy is made only of a draw that cannot be told from a new one: every noise, threshold and charge is equal.
+INVARIANT: a copy is made only of a draw that cannot be distinguished from a new one: every noise, threshold and charge is equal.
 INVARIANT: no trust group gets one draw twice under any names, because a fresh answer would differ from the first.
 See docs/proofs/reuse.md.
 """

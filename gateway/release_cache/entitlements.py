@@ -21,7 +21,7 @@ class ReceivedColumns:
 
 @dataclass(slots=True)
 class _Received:
-    """What happened to a release after it was bought; most are never told to anybody else."""
+    """Who received a release after it was bought; most releases have no other recipient."""
 
     parts: dict[str, ReceivedColumns] = field(default_factory=dict)
     slots: dict[int, Accounts] = field(default_factory=dict)

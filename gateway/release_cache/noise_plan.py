@@ -113,7 +113,7 @@ class _Making:
         )
 
     def _touched(self, touched: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """INVARIANT: whoever is told of it later gives for all that went into it where that was charged.
+        """INVARIANT: a later recipient is charged for everything that went into it, where that was charged.
 
         What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
         """

@@ -1,4 +1,4 @@
-"""What was asked and released comes back with a backup, and nothing from before a refresh does."""
+"""Backups restore cached releases, except those from before a data refresh."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

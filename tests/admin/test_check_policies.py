@@ -1,4 +1,4 @@
-"""A running gateway follows its policy files, and says so in the log and the trail."""
+"""A running gateway reloads changed policy files and records it in the log and the trail."""
 
 import os
 import signal

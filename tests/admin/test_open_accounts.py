@@ -1,4 +1,4 @@
-"""Policies open their ledgers and accounts, in one transaction with the record that says so."""
+"""Policies open their ledgers and accounts, in one transaction with its record."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Whatever happens to the state, nothing that was given is given again."""
+"""Restores: no spent budget is available again after any loss of the state."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Keys are made and revoked with their trail record, and the state cannot give a key back."""
+"""Keys are created and revoked with their trail records; the state does not contain the keys themselves."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The golden cases show everything that the binder lets through, and everything that it must not."""
+"""The golden cases cover everything that the binder accepts and everything that it must refuse."""
 
 import re
 

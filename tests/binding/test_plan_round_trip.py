@@ -1,4 +1,4 @@
-"""The law of plans and SQL: a plan, written as SQL and bound again, is the same plan."""
+"""A plan, written as SQL and bound again, is the same plan."""
 
 from binding.cases import Case, bind_case, every
 from binding.mutants import mutants

@@ -1,4 +1,4 @@
-"""Nothing in a text escapes the binder: what must not be accepted is planted everywhere."""
+"""No part of a text escapes the binder: forbidden nodes are planted everywhere."""
 
 from collections.abc import Iterator
 

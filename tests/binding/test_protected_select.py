@@ -1,4 +1,4 @@
-"""The hint of refused rows of persons has an aggregate that is answered."""
+"""The hint of a refused SELECT of individual rows names an aggregate that is answered."""
 
 import pytest
 from binding.cases import Case, every

@@ -1,4 +1,4 @@
-"""Laws of binding: nonsense is refused, and what is printed binds again."""
+"""Laws of binding: nonsense is refused, and a printed statement binds again."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Rewrites of plans before they run: what they add, what they leave out, what they refuse."""
+"""Bounding rewrites of plans: what each adds, omits and refuses."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field

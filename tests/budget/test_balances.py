@@ -1,4 +1,4 @@
-"""Accounts as the journal remembers them are the accounts as the database has them."""
+"""Balances in the journal's memory equal those in the database."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""A request that is repeated with its key is charged once, wherever it comes in."""
+"""A request that is repeated with its key is charged once, on every gateway."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Answers that the ledger paid for once: every account pays for them once, and the ledger never again."""
+"""Cached answers: every account is charged once for them, the ledger never again."""
 
 from fractions import Fraction
 

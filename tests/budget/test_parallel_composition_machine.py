@@ -1,4 +1,4 @@
-"""Confined and owed charges against a model of a few lines, through every order of events hypothesis can think of.
+"""Charges to cells and owed charges against a model of a few lines, in any order of events.
 
 The model knows units: one for every pair of cells of two partitions. It adds up what each of them was met by, and
 knows nothing of chains.

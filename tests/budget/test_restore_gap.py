@@ -1,4 +1,4 @@
-"""What was lost of cells: nobody knows which ones were filled, so nothing is given again in any of them."""
+"""Lost charges to cells: their cells are unknown, so the spending is charged to all of them."""
 
 from fractions import Fraction
 

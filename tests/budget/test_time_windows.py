@@ -1,4 +1,4 @@
-"""Periods give what they give once, whatever the clock does."""
+"""Limits of time windows hold whatever the clock does."""
 
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction

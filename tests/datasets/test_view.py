@@ -1,4 +1,4 @@
-"""From a question to a permitted plan: views, row rules, and the way through binding and decision."""
+"""From a query to a permitted plan: views, row rules, binding and decision."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The numbers that docs/sql.md tells of aggregates and of choices are those of the code."""
+"""The figures of docs/sql.md about aggregates and choices are those of the code."""
 
 import re
 from fractions import Fraction

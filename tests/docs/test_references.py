@@ -1,4 +1,4 @@
-"""Documents name tests that exist, and call nothing missing that is there."""
+"""Documents name tests that exist, and call nothing missing that exists."""
 
 import argparse
 import re

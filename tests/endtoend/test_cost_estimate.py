@@ -1,4 +1,4 @@
-"""What the policies alone tell of a price is what a running gateway estimates, to the last bit."""
+"""The price from the policies alone equals the estimate of a running gateway, to the last bit."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Histograms are asked for of the groups that are shown, after these were released, and of no others."""
+"""The source is asked for histograms of the released groups only, after their release."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

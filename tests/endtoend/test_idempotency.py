@@ -1,4 +1,4 @@
-"""A question that comes again with its key: the same answer, wherever it comes in, and never a second draw.
+"""A query that is repeated with its idempotency key gets the same answer on every gateway, and no second draw.
 
 Noise is large here, so that two draws that are equal by chance are as rare as 1 in 10⁷.
 """

@@ -1,4 +1,4 @@
-"""A constraint of the source licenses a skipped step only while it holds: for the very rows that are counted."""
+"""A constraint of the source licenses a skipped step only while it holds, for the rows that are counted."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The ways that a question can take through the whole line: answered, refused, failed; and what is written down."""
+"""Every path of a query through the pipeline: answered, refused, failed; and its records."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the source cannot do is refused before the charge, with one text for each cause; nothing is leaked."""
+"""A query that the source cannot run is refused before the charge, with one text for each cause, and reveals nothing."""
 
 import threading
 from collections.abc import Iterator

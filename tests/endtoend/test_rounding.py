@@ -1,4 +1,4 @@
-"""Results that a policy has reported in ranges, as they come back. Noise is nothing, so each is known beforehand."""
+"""Results that a policy reports in ranges. The noise is zero, so each result is known beforehand."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions in stages: what is inside is answered first, and all of it is priced together and charged once, before."""
+"""Staged subqueries: the inner query is answered first, and all stages are priced together and charged once."""
 
 from collections.abc import Mapping
 from fractions import Fraction

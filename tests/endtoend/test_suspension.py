@@ -1,4 +1,4 @@
-"""A subject whose questions were stopped too often, on a whole gateway: what is refused, and what goes on."""
+"""A subject with too many stopped queries, on a whole gateway: what is refused, and what is still answered."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How a question reaches its source: one connection, asked again on a new one where it was dead."""
+"""Connections to a source: a query uses one connection, and a new one if that is dead."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress

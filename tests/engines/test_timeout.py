@@ -1,4 +1,4 @@
-"""The clock over the statements of a source."""
+"""The watchdog over the statements of a source."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Nodes that must not exist cannot be made, whoever asks for them."""
+"""Invalid nodes cannot be constructed."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Sources are told apart by where they are, never by who logs in."""
+"""Sources are identified by their location, never by their log-in."""
 
 import pytest
 from laws import for_each

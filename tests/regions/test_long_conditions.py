@@ -1,4 +1,4 @@
-"""Conditions of very many parts: counted before they are read, and then one that nobody reads."""
+"""Conditions with very many parts are counted before they are read, and then treated as opaque."""
 
 import random
 

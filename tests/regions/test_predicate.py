@@ -1,4 +1,4 @@
-"""Conditions are read as a database reads them: the same rows get through, row by row."""
+"""Conditions select the same rows as in a database, row by row."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What is read besides the region: shapes, definitions and names, without any alias."""
+"""Scopes: shapes, definitions and names, without any alias."""
 
 from dataclasses import replace
 from datetime import date

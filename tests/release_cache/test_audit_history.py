@@ -1,4 +1,4 @@
-"""What the auditor knows of a trust group: everything that was given to anybody of it, and nothing else."""
+"""The auditor's history of a trust group: everything that a member received, and nothing else."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a process knows of the releases of a dataset: what may be given again, to whom it is known, and who paid."""
+"""The release cache of a process: which entries can be reused, who received them, and who paid."""
 
 import threading
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What happens to releases is written once, in one order, and planned on all that went before."""
+"""Events of releases are written once, in one order; a plan rests on all earlier events."""
 
 import threading
 from fractions import Fraction

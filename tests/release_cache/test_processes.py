@@ -1,4 +1,4 @@
-"""Gateways that are processes of their own: they buy once, and one that is killed leaves nothing that is waited for for ever."""
+"""Gateways in processes of their own: they buy once, and nothing waits for ever for a killed one."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What was written and cannot be read refuses what it touches, and nothing else."""
+"""Unreadable events refuse the queries that they touch, and nothing else."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A state that is not the one that was left is refused, before anything is answered on it."""
+"""A state that is not the one of the last run is refused before anything is answered on it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What later answers rest on cannot be changed by who can write to the state: it is found, and never served."""
+"""A change of the rows behind cached answers is detected, and such a row is never served."""
 
 from collections.abc import Iterator
 from pathlib import Path

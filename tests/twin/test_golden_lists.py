@@ -1,4 +1,4 @@
-"""Nothing that an analyst can reach was left out of the review: golden lists of all there is.
+"""Golden lists of everything that an analyst can reach: nothing was left out of the review.
 
 `executable.txt` has every function that is not immutable and can be called, volatile ones first;
 `readable.txt` every relation that can be read. A line more is something that PostgreSQL added or that

@@ -1,4 +1,4 @@
-"""Whose names can be seen: those of one's own database and role, and those PostgreSQL is born with."""
+"""Visible names: those of the subject's own database and role, and PostgreSQL's own."""
 
 import psycopg
 import pytest

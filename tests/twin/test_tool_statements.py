@@ -1,4 +1,4 @@
-"""What tools ask of a PostgreSQL besides questions, answered by the twin to an analyst's role.
+"""Statements of tools besides queries, answered by the twin in an analyst's role.
 
 `tests/cases/chatter/*.sql` has the statements of one client each: `-- title:`, `-- values:` of the parameters as JSON, the
 statement. Those of drivers were recorded on the wire; those of programs that draw pictures are written after theirs.

@@ -283,7 +283,7 @@ class Client(asyncio.Protocol):
             if ask.asking.statement.kind is StatementKind.EXPLAIN:
                 return door.estimate(subject, request)
             return door.release(subject, request, cancelled)
-        except Exception as error:  # noqa: BLE001 - the last line of defence; a bug is told by an id alone
+        except Exception as error:  # noqa: BLE001 - the last line of defence; the client sees only the id of a bug
             return refusal_of(error, door.emit)
 
     def _still(self, who: LoggedInClient) -> Subject:

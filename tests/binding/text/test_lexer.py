@@ -1,4 +1,4 @@
-"""What is measured before anything is parsed, and that nothing small is expensive."""
+"""Limits that are checked before parsing; no short text is expensive."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""PREPARE and EXECUTE are taken apart as PostgreSQL's own scanner reads them."""
+"""PREPARE and EXECUTE are split as PostgreSQL's own scanner reads them."""
 
 import pytest
 from laws import for_each

@@ -1,4 +1,4 @@
-"""What would single people out is refused, by the questions it clashes with, for nothing, and beforehand.
+"""A query that would isolate people is refused, free of charge, with the queries that it conflicts with.
 
 Noise is next to nothing here, so what is known of sizes is what the small clinic has: 96 persons, 4 in no region.
 """

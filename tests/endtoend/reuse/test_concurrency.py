@@ -1,4 +1,4 @@
-"""Asked at the same moment, by threads or by processes, a question is paid for once, and all get the same answer."""
+"""Concurrent equal queries of threads or processes are charged once and get the same answer."""
 
 import json
 import os

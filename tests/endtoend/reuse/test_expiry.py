@@ -1,4 +1,4 @@
-"""When an answer is too old: by the clock, by an operator's word, by another policy; and what became of lost ones."""
+"""Cached answers expire: by age, by a data refresh, by a changed policy, or if their content is lost."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers that are made of others: a filter on a key, a roll-up of listed groups. They are what was released, added up."""
+"""Answers from cached ones: filters on a key and roll-ups of listed groups equal the released numbers."""
 
 import pytest
 from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place

@@ -1,4 +1,4 @@
-"""What is known of sizes never closes a table: empty regions, counts of something else, counts that are all noise."""
+"""Known sizes never close a table: empty regions, counts of something else, counts that are only noise."""
 
 from collections.abc import Iterator
 

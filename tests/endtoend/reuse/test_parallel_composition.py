@@ -1,4 +1,4 @@
-"""Questions about different people share a budget, where a column that tells them apart never changes."""
+"""Queries about disjoint people share a budget if an immutable column separates them."""
 
 from collections.abc import Iterator
 from fractions import Fraction

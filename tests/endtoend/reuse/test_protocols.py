@@ -1,4 +1,4 @@
-"""What clients are told of reuse and of differencing, over REST and on PostgreSQL's wire, by a gateway that listens."""
+"""Notices of reuse and refused differences, over REST and on the wire, from a gateway that listens."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The same question again is the same answer, for nothing; what costs something is said, and buys something."""
+"""A repeated query gets the same answer for nothing; a higher price is announced and buys accuracy."""
 
 from collections.abc import Sequence
 from fractions import Fraction

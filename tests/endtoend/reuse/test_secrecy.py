@@ -1,4 +1,4 @@
-"""Whether others asked the same before is nothing that an asker can read: two worlds, one transcript.
+"""No response reveals whether others sent the same query before: two worlds, one transcript.
 
 The worlds differ in what others asked: the same, in other words, at other prices, more and less of it. The negative
 control is the setting under which it is told.

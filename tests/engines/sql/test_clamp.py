@@ -1,4 +1,4 @@
-"""Enforced columns, lattice integers, canonical keys and staged values over extreme values."""
+"""Clamped columns, lattice integers, canonical keys and staged values over extreme values."""
 
 from datetime import date, datetime
 from fractions import Fraction

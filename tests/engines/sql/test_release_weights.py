@@ -1,4 +1,4 @@
-"""Releases in which a unit counts in all of its groups, in each by less: exact on both databases, and bounded."""
+"""Releases in which a unit counts in all of its groups with a weight: exact on both databases, and bounded."""
 
 import random
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""How much of a text is read: measures are cut, keys never changed, and rows whose unit is longer are dropped."""
+"""Lengths of texts: measures are cut, keys are not, and rows with a longer unit are dropped."""
 
 from typing import Any, Final
 

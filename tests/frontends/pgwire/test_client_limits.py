@@ -1,4 +1,4 @@
-"""What clients that read slowly, say too much, say nothing or go away cost: little, and nothing afterwards."""
+"""Clients that read slowly, send too much, send nothing or leave cost little, and nothing afterwards."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""libpq, which others are built on, comes in by every way that it has, and hears why when it does not."""
+"""libpq connects in every way that it has, and gets the reason of a refusal."""
 
 import socket
 import ssl

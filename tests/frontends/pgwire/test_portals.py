@@ -1,4 +1,4 @@
-"""Which question a name stands for: what the twin forgot is forgotten."""
+"""Names of prepared queries: a name that the twin forgot is forgotten."""
 
 from gateway.binding.text.classify import classify
 from gateway.frontends.pgwire.classify import AnalystQuery, PrepareQuery

@@ -1,4 +1,4 @@
-"""The end of a running server: who is idle is told, what is under way has a moment, and nothing hangs."""
+"""Shutdown of a running server: idle clients are notified, running queries get a moment, and nothing hangs."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

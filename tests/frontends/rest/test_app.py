@@ -1,4 +1,4 @@
-"""Each door opens to whom it should, and every no has one shape and says no more than it may."""
+"""Every endpoint is open to its roles only, and every refusal has one shape and reveals no more than it may."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Questions under way: a client that goes away ends its own, and nobody takes every place."""
+"""Running queries: a client that disconnects ends its own, and no client takes every place."""
 
 import asyncio
 import json
