@@ -17,10 +17,10 @@ from gateway.auth.authenticator import KeyAuthenticator
 from gateway.auth.key_store import translate_state_errors
 from gateway.auth.keys import mock_secret
 from gateway.auth.scram import Logins, scram_logins
-from gateway.budget.report import AccountBalance, standings, standings_of, visible_balances
+from gateway.budget.report import AccountBalance, standings, standings_of
 from gateway.config import Settings, prepare_home
 from gateway.datasets.registry import DatasetRegistry, WireSessions
-from gateway.datasets.system_tables import OwnRows
+from gateway.datasets.system_tables import OwnRows, visible_balances
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.events import Emit, ignore_event
 from gateway.frontends.pgwire.connection import WireApi

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.budget.account import analyst_account
-from gateway.budget.report import AccountBalance, standings_on_paths, visible_balances
+from gateway.budget.report import AccountBalance, standings_on_paths
 from gateway.datasets.registry import DatasetRegistry
-from gateway.datasets.system_tables import OwnRows
+from gateway.datasets.system_tables import OwnRows, visible_balances
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject

@@ -1,21 +1,13 @@
-"""Account balances for display: in epsilon, in proportion to the prices of the queries.
+"""Account balances for display: in epsilon, in proportion to the prices of the queries."""
 
-Analysts see balances of shared accounts in tenths of the limit, with the remaining amount rounded down.
-A copy of another analyst's answer does not change the dataset's account (see `shared_draws`), so exact figures
-would reveal that it was a copy. Refusals, needed amounts and the ledger stay exact. An analyst's own account is
-exact, and so is everything for administrators, auditors and the command line. Where the policy says
-`tell: everyone` nothing is hidden, and all balances are exact.
-"""
-
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Final
 
 from sqlalchemy import Connection
 
-from gateway.budget.account import Account, Balance, RateLimit, analyst_account
+from gateway.budget.account import Account, Balance, RateLimit
 from gateway.budget.balances import (
     balance_of,
     find_account,
@@ -25,15 +17,10 @@ from gateway.budget.balances import (
     path_of,
     spent_before,
 )
-from gateway.policy.policy import AnswerSettings, Policy
-from gateway.policy.subjects import Subject
 from gateway.state.draft import Draft
 from gateway.units import Delta, Epsilon
 
 _PREFIX = "dataset:"
-_STEPS: Final = 10
-SEES_ALL: Final = frozenset({"admin", "auditor"})
-"""The roles that see every account exactly."""
 
 
 @dataclass(frozen=True)
@@ -140,42 +127,3 @@ def _window(window: RateLimit, spent: Fraction, moment: datetime) -> RateLimitBa
 def _left(limit: Epsilon, spent: Fraction) -> Epsilon:
     """Zero, not less, if a cap was lowered below the amount spent."""
     return Epsilon(max(Fraction(0), limit.value - spent))
-
-
-def visible_balances(
-    found: Iterable[AccountBalance], subject: Subject, policies: Mapping[str, Policy]
-) -> list[AccountBalance]:
-    """The accounts as the subject may see them; `policies` by dataset."""
-    return [
-        one
-        if subject.role in SEES_ALL
-        or one.account == analyst_account(subject.name, one.dataset)
-        or (one.dataset in policies and policies[one.dataset].tell is AnswerSettings.EVERYONE)
-        else round_to_tenths(one)
-        for one in found
-    ]
-
-
-def round_to_tenths(standing: AccountBalance) -> AccountBalance:
-    """The same account in steps; the spent and the remaining amount add up to the limit."""
-    left = _floor(standing.epsilon_limit, standing.epsilon_remaining)
-    return replace(
-        standing,
-        epsilon_spent=Epsilon(standing.epsilon_limit.value - left),
-        epsilon_remaining=Epsilon(left),
-        window=None if standing.window is None else _window_in_tenths(standing.window),
-    )
-
-
-def _window_in_tenths(window: RateLimitBalance) -> RateLimitBalance:
-    left = _floor(window.epsilon_limit, window.epsilon_remaining)
-    return replace(
-        window,
-        epsilon_spent=Epsilon(window.epsilon_limit.value - left),
-        epsilon_remaining=Epsilon(left),
-    )
-
-
-def _floor(limit: Epsilon, left: Epsilon) -> Fraction:
-    step = limit.value / _STEPS
-    return left.value // step * step if step else Fraction(0)
