@@ -17,8 +17,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from gateway.catalog.domains import Anything, Domain
-from gateway.catalog.types import ColumnType, Family, parse_type
+from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.types import ColumnType, Family, Kind, parse_type
 
 LONGEST_TEXT: Final = 1_000
 """How many characters of a text are read where a policy says nothing."""
@@ -44,8 +44,20 @@ class ColumnRef:
 
 
 @dataclass(frozen=True)
+class Membership:
+    """Whether a value is an element of an array column."""
+
+    array: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Column:
-    """A column. `nullable` is true unless the source has a constraint against NULL."""
+    """A column. `nullable` is true unless the source has a constraint against NULL.
+
+    INVARIANT: an `is_array` column, whose elements have the type `type`, is in no plan and in no visible part: row rules read
+    it by columns that are a `membership`, which are true or false.
+    """
 
     name: str
     type: ColumnType
@@ -55,6 +67,13 @@ class Column:
     immutable: bool = False
     joins: ColumnRef | None = None
     max_length: int | None = None
+    is_array: bool = field(default=False, repr=False)
+    membership: Membership | None = field(default=None, repr=False)
+
+    @property
+    def stored_name(self) -> str:
+        """The column of the source that it is read from."""
+        return self.name if self.membership is None else self.membership.array
 
     @property
     def longest(self) -> int | None:
@@ -133,6 +152,18 @@ class Dataset:
     def find(self, reference: ColumnRef) -> Column | None:
         table = self.table(reference.table)
         return None if table is None else table.column(reference.column)
+
+
+def membership_column(array: Column, value: str) -> Column:
+    """The column that says whether an array column has the value."""
+    return Column(
+        f"{array.name} has {value}",
+        ColumnType(Kind.BOOLEAN),
+        Values((False, True)),
+        column_class=array.column_class,
+        nullable=False,
+        membership=Membership(array.name, value),
+    )
 
 
 def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:

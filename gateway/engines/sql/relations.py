@@ -116,7 +116,8 @@ class Relations:
     def _scan(self, scan: Scan) -> RelationSql:
         schema, _, name = scan.table.name.rpartition(".")
         names: list[ColumnClause[Any]] = [
-            column(quoted_name(one.name, quote=True)) for one in scan.table.columns
+            column(quoted_name(one, quote=True))
+            for one in dict.fromkeys(each.stored_name for each in scan.table.columns)
         ]
         there = table(
             quoted_name(name, quote=True),
@@ -130,7 +131,7 @@ class Relations:
         columns: dict[str, Sql] = {}
         clamped: dict[str, StoredColumns] = {}
         for one, made in zip(scan.table.columns, scan.fields, strict=True):
-            stored = there.c[one.name]
+            stored = there.c[one.stored_name]
             if unit is not None and one is key:
                 columns[made.id] = unit
                 continue

@@ -174,7 +174,7 @@ def _protection(model: TableModel, path: FieldPath, complaints: Complaints) -> P
     if key is None:
         hint = "write `unit_key: patient_id`, or `public: true` if the table is not about persons"
         complaints.add(path, f"{quote_word(str(path[1]))} has no `unit_key`", hint, at_key=True)
-    elif key not in model.columns:
+    elif key not in model.columns or model.columns[key].type.endswith("]"):
         hint = suggestion(key, model.columns)
         complaints.add((*path, "unit_key"), f"the table has no column {quote_word(key)}", hint)
     if rows is None:
@@ -223,6 +223,8 @@ def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Compl
 def _column(
     name: str, model: ColumnModel, path: FieldPath, complaints: Complaints
 ) -> Column | None:
+    if model.type.lower().replace(" ", "") in _ARRAYS:
+        return _array(name, model, path, complaints)
     try:
         kind = parse_type(model.type)
     except TypeUnknown as error:
@@ -254,6 +256,22 @@ def _column(
         joins=joins,
         max_length=model.max_length,
     )
+
+
+def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaints) -> Column | None:
+    """A column that only row rules read."""
+    given = {
+        "domain": model.domain,
+        "step": model.step,
+        "max_length": model.max_length,
+        "immutable": model.immutable or None,
+        "joins": model.joins,
+        "report": model.report,
+    }
+    for key in (key for key, value in given.items() if value is not None):
+        message = f"an array column must not have `{key}`, because only row rules read it"
+        complaints.add((*path, key), message, at_key=True)
+    return Column(name, parse_type("text"), column_class=model.class_, is_array=True)
 
 
 def _length_of_texts(
@@ -352,4 +370,5 @@ def _doubles(names: Iterable[str]) -> list[str]:
     return [name for name in names if seen.setdefault(name.lower(), name) != name]
 
 
+_ARRAYS = frozenset({"text[]", "varchar[]", "charactervarying[]"})
 _BOOLEANS = frozenset({"boolean", "bool"})
