@@ -22,8 +22,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from gateway.catalog.domains import Anything, Domain
-from gateway.catalog.types import ColumnType, Family, parse_type
+from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.types import ColumnType, Family, Kind, parse_type
 
 DEFAULT_SCHEMA: Final = "public"
 """The schema that shows a table whose name has none, in a dataset without a search path."""
@@ -51,10 +51,21 @@ class ColumnRef:
 
 
 @dataclass(frozen=True)
+class Membership:
+    """Whether a value is an element of an array column."""
+
+    array: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Column:
     """A column. `nullable` is true unless the source has a constraint against NULL.
 
     `is_path_key`: the unit path of another table leads to it.
+
+    INVARIANT: an `is_array` column, whose elements have the type `type`, is in no plan and in no visible part: row rules read
+    it by columns that are a `membership`, which are true or false.
     """
 
     name: str
@@ -66,6 +77,13 @@ class Column:
     joins: ColumnRef | None = None
     max_length: int | None = None
     is_path_key: bool = field(default=False, repr=False)
+    is_array: bool = field(default=False, repr=False)
+    membership: Membership | None = field(default=None, repr=False)
+
+    @property
+    def stored_name(self) -> str:
+        """The column of the source that it is read from."""
+        return self.name if self.membership is None else self.membership.array
 
     @property
     def longest(self) -> int | None:
@@ -264,6 +282,18 @@ class Dataset:
     def find(self, reference: ColumnRef) -> Column | None:
         table = self.table(reference.table)
         return None if table is None else table.column(reference.column)
+
+
+def membership_column(array: Column, value: str) -> Column:
+    """The column that says whether an array column has the value."""
+    return Column(
+        f"{array.name} has {value}",
+        ColumnType(Kind.BOOLEAN),
+        Values((False, True)),
+        column_class=array.column_class,
+        nullable=False,
+        membership=Membership(array.name, value),
+    )
 
 
 def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:

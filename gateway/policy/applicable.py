@@ -97,7 +97,10 @@ def applicable_rules(
         if rule.effect is Effect.FORBID:
             if not rule.when.is_false(facts):
                 forbids.append(rule)
-        elif rule.when.is_true(facts) and (rows := bound_rows(rule, subject)) is not None:
+        elif (
+            rule.when.is_true(facts)
+            and (rows := bound_rows(rule, subject, circumstances.purpose)) is not None
+        ):
             permits.append(rule)
             bound[rule.id] = rows
     purpose = circumstances.purpose
@@ -122,10 +125,11 @@ def facts_of(policy: Policy, subject: Subject, circumstances: RequestContext) ->
     return {"subject": {**held, "name": subject.name}, "request": request}
 
 
-def bound_rows(rule: Rule, subject: Subject) -> Mapping[str, BoundRows] | None:
+def bound_rows(rule: Rule, subject: Subject, purpose: str | None) -> Mapping[str, BoundRows] | None:
+    """The row rules of a rule with their values; None if one of them is missing, so that it holds for no row."""
     found = {}
     for table, rows in rule.rows.items():
-        bound = bind_rows(rows, subject)
+        bound = bind_rows(rows, subject, purpose)
         if bound is None:
             return None
         found[table] = bound
@@ -143,7 +147,6 @@ def account_budget(policy: Policy, subject: Subject) -> Budget | None:
         for rule in policy.rules
         if rule.effect is Effect.PERMIT
         and rule.budget is not None
-        and bound_rows(rule, subject) is not None
         and _can_apply(rule, policy, subject)
     ]
     return smallest_budget(budgets) if budgets else None
@@ -152,6 +155,7 @@ def account_budget(policy: Policy, subject: Subject) -> Budget | None:
 def _can_apply(rule: Rule, policy: Policy, subject: Subject) -> bool:
     return any(
         rule.when.can_be_true(facts_of(policy, subject, each))
+        and bound_rows(rule, subject, each.purpose) is not None
         for each in _all_circumstances(rule, subject)
     )
 
@@ -159,6 +163,8 @@ def _can_apply(rule: Rule, policy: Policy, subject: Subject) -> bool:
 def _all_circumstances(rule: Rule, subject: Subject) -> Iterator[RequestContext]:
     """Every request that the rule's condition could distinguish from the others, but for addresses and times."""
     reads = {path.name for path in rule.when.reads if path.root == "request"}
+    if any(rows.reads_purpose for rows in rule.rows.values()):
+        reads.add("purpose")
     purposes: tuple[str | None, ...] = (None, *subject.purposes) if "purpose" in reads else (None,)
     front_ends = FRONT_ENDS if "front_end" in reads else FRONT_ENDS[:1]
     hours = range(24) if "hour" in reads else range(1)

@@ -8,7 +8,8 @@ from fix_permissions import ALICE, EVERYTHING, permit, policy_of, question, with
 from laws import for_each
 
 from gateway.binding.bound import Cut
-from gateway.catalog.tables import ColumnRef
+from gateway.catalog.tables import Column, ColumnRef
+from gateway.catalog.types import parse_type
 from gateway.datasets.view import BoundQuery, Views
 from gateway.errors import Code, NotPermitted, Reason, Refusal
 from gateway.plan.node import walk_nodes
@@ -19,9 +20,11 @@ from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.conditions.condition import compile_condition
 from gateway.policy.decide import decide, filter_rows
 from gateway.policy.policy import Policy
+from gateway.policy.row_rules import parse_row_rule
 from gateway.policy.subjects import Subject
 from gateway.twin import Twin, TwinRefused
 
+CONSENTS = Column("consents", parse_type("text"), is_array=True)
 ACCEPTED = accepted()
 NORTH = policy_of(
     permit(rows={"patients": "region = subject.region", "visits": "diagnosis in ('flu')"})
@@ -126,6 +129,47 @@ def test_view_is_shared_when_the_same_rules_apply() -> None:
     one, other = (views.of(applicable_rules(EVERYTHING, who, at_noon)) for who in (ALICE, bob))
     assert one is other
     assert views.shown == {one.shown}
+
+
+def test_row_rule_binds_the_purpose_and_reads_an_array_that_nobody_sees(twin: Twin) -> None:
+    """Each purpose has its rows and its plan; the array is in no view, whatever the rules permit."""
+    tables = tuple(
+        replace(one, columns=(*one.columns, CONSENTS)) if one.name == "patients" else one
+        for one in EVERYTHING.dataset.tables
+    )
+    dataset = replace(EVERYTHING.dataset, tables=tables)
+    rule = permit()
+    rows = {"patients": parse_row_rule("request.purpose = ANY (consents)", tables[0])}
+    policy = replace(EVERYTHING, dataset=dataset, rules=(replace(rule, rows=rows),))
+    alice = Subject("alice", {"purposes": ("care", "research")})
+    sql = "SELECT COUNT(*) FROM patients p"
+
+    def plan(purpose: str | None) -> str:
+        asked = question(sql, alice)
+        return _plan(
+            Views(policy).bind(
+                replace(asked, request=replace(asked.request, purpose=purpose)), twin.borrowed
+            )
+        )
+
+    assert 'filter p."consents has care"' in plan("care")
+    assert plan("research") == plan("care").replace("care", "research")
+    with pytest.raises(NotPermitted):
+        plan(None)
+    with pytest.raises(TwinRefused):
+        _asked(
+            "SELECT COUNT(consents) FROM patients",
+            policy,
+            twin,
+            Subject("bob", {"purposes": "care"}),
+        )
+    with pytest.raises(Refusal):
+        _asked(
+            'SELECT COUNT(*) FROM patients WHERE "consents has care"',
+            policy,
+            twin,
+            Subject("bob", {"purposes": "care"}),
+        )
 
 
 def test_verdict_is_not_kept_when_time_passes(twin: Twin) -> None:

@@ -327,7 +327,7 @@ def test_scope_differs_when_rows_meet_otherwise(one: str, other: str) -> None:
 def test_row_rule_is_part_of_the_region() -> None:
     """What a rule leaves out is left out of the region, as if it had been asked that way."""
     rule = parse_row_rule("region = subject.region", PATIENTS)
-    bound = bind_rows(rule, Subject("alice", {"region": "north"}))
+    bound = bind_rows(rule, Subject("alice", {"region": "north"}), None)
     assert bound is not None
     rows = {"patients": (frozenset({bound}),)}
     ruled = scope(f"{_P} WHERE smoker", WARD, rows)

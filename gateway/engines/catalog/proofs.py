@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Final
 
 from gateway.catalog.tables import Column, ColumnRef, Dataset, PathStep, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
@@ -24,6 +25,8 @@ from gateway.engines.catalog.check_constraints import (
 )
 from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
 
+_TEXT_ARRAYS: Final = frozenset({"text[]", "character varying[]", "varchar[]"})
+"""As PostgreSQL and DuckDB call them."""
 _WIDTH = {Kind.SMALLINT: 1, Kind.INTEGER: 2, Kind.BIGINT: 3, Kind.REAL: 1, Kind.DOUBLE: 2}
 
 
@@ -152,11 +155,17 @@ def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Schema
         hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield SchemaMismatch(table.name, column.name, message, hint)
-    elif not is_compatible(column.type, found):
-        message = (
-            f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{column.type}`"
-        )
+    elif not fits_source(column, found):
+        declared = f"{column.type}{'[]' if column.is_array else ''}"
+        message = f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{declared}`"
         yield SchemaMismatch(table.name, column.name, message)
+
+
+def fits_source(column: Column, found: SourceColumn) -> bool:
+    """Whether the source's column is as the policy declares it."""
+    if column.is_array:
+        return found.type in _TEXT_ARRAYS
+    return is_compatible(column.type, found)
 
 
 def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:
@@ -282,7 +291,9 @@ def _fitting(table: Table, there: SourceTable) -> Mapping[str, SourceColumn]:
     return {
         column.name: found
         for column in table.columns
-        if (found := there.column(column.name)) is not None and is_compatible(column.type, found)
+        if (found := there.column(column.name)) is not None
+        and not column.is_array
+        and is_compatible(column.type, found)
     }
 
 

@@ -138,6 +138,7 @@ def _selected(
         for table in dataset.tables
         if table.name in tables
         for column in table.columns
+        if not column.is_array
     }
     if word == "*":
         return set(there)
@@ -152,7 +153,11 @@ def _selected(
     reference = ColumnRef(table, column_name)
     if reference in there:
         return {reference}
-    if dataset.find(reference) is not None:
+    declared = dataset.find(reference)
+    if declared is not None and declared.is_array:
+        hint = "write a row rule such as `request.purpose = ANY (consents)`"
+        complaints.add(path, f"{quote_word(word)} is an array: only row rules may read it", hint)
+    elif declared is not None:
         hint = f"add {quote_word(table)} to the `tables` of the rule"
         complaints.add(path, f"{quote_word(word)} is not in a table of this rule", hint)
     elif table and dataset.table(table) is None:
