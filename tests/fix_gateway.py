@@ -24,6 +24,7 @@ from fix_state import AUDIT_SECRET, StateServer, settings_on
 from psycopg import sql
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
+from warm_python import forks
 
 from gateway.admin.actions import grant
 from gateway.admin.instance import Foundation, open_foundation
@@ -428,15 +429,16 @@ def gateway(
     *arguments: str, env: Mapping[str, str], cwd: Path | None = None, timeout: float = 60
 ) -> Done:
     """Run one command in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", *arguments],
-        env=dict(env),
-        cwd=cwd or "/",
-        capture_output=True,
-        timeout=timeout,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    with forks():
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", *arguments],
+            env=dict(env),
+            cwd=cwd or "/",
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -449,20 +451,21 @@ class Serving:
 
     @classmethod
     def begin(cls, *options: str, env: Mapping[str, str]) -> Self:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gateway", "serve", *options],
-            env={
-                "GATEWAY_REST_PORT": "0",
-                "GATEWAY_PG_PORT": "0",
-                **env,
-                "GATEWAY_LOG_FORMAT": "json",
-            },
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        with forks():
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", "serve", *options],
+                env={
+                    "GATEWAY_REST_PORT": "0",
+                    "GATEWAY_PG_PORT": "0",
+                    **env,
+                    "GATEWAY_LOG_FORMAT": "json",
+                },
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
         return cls(process)
 
     def url(self) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from fix_gateway import ALICE, BOB, CHEMIST, CLINIC, CLINIC_LEDGER, LABS, TEAM, Installation, limits
 from fix_state import AUDIT_SECRET
+from warm_python import forks
 
 from gateway.admin import restore as restoring
 from gateway.admin.instance import open_foundation
@@ -378,20 +379,21 @@ def test_restore_can_be_run_again_when_it_was_killed(
     settings = installation.settings
     assert settings.state_url is not None
     assert settings.state_owner_url is not None
-    done = subprocess.run(
-        [sys.executable, "-c", _CUT, moment, str(file)],
-        env={
-            **os.environ,
-            "GATEWAY_HOME": str(installation.home),
-            "GATEWAY_STATE_URL": settings.state_url.get_secret_value(),
-            "GATEWAY_STATE_OWNER_URL": settings.state_owner_url.get_secret_value(),
-            "GATEWAY_AUDIT_KEY": AUDIT_SECRET.decode(),
-        },
-        capture_output=True,
-        timeout=60,
-        check=False,
-        text=True,
-    )
+    with forks():
+        done = subprocess.run(
+            [sys.executable, "-c", _CUT, moment, str(file)],
+            env={
+                **os.environ,
+                "GATEWAY_HOME": str(installation.home),
+                "GATEWAY_STATE_URL": settings.state_url.get_secret_value(),
+                "GATEWAY_STATE_OWNER_URL": settings.state_owner_url.get_secret_value(),
+                "GATEWAY_AUDIT_KEY": AUDIT_SECRET.decode(),
+            },
+            capture_output=True,
+            timeout=60,
+            check=False,
+            text=True,
+        )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert refused(installation) is Code.STATE_BEHIND_ANCHOR
     installation.restore(file if again == "the file" else None, replace=True)

@@ -23,6 +23,7 @@ from fix_gateway import (
     limits,
 )
 from fix_ledger import declare_ledger
+from warm_python import forks
 
 from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
@@ -484,14 +485,15 @@ def test_audit_export_waits_for_its_reader_when_that_is_slow(typed: Typed) -> No
         clerk.open_books()
         for _ in range(30):
             clerk.ask(ALICE, "0.001", sql="SELECT " + "x" * 10_000)
-    exporting = subprocess.Popen(
-        [sys.executable, "-m", "gateway", "audit", "export"],
-        env=environment(typed.installation),
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    with forks():
+        exporting = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "audit", "export"],
+            env=environment(typed.installation),
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     assert exporting.stdout is not None
     exporting.stdout.readline()
     time.sleep(5.5)
@@ -586,14 +588,15 @@ def test_db_commands_fail_clearly_when_the_state_goes_away(installation: Install
 
 
 def _read_one_line(installation: Installation, words: tuple[str, ...]) -> str:
-    command = subprocess.Popen(
-        [sys.executable, "-m", "gateway", "audit", *words],
-        env=environment(installation),
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    with forks():
+        command = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "audit", *words],
+            env=environment(installation),
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     assert command.stdout is not None
     assert command.stderr is not None
     line = command.stdout.readline()

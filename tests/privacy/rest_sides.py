@@ -24,6 +24,7 @@ from privacy.neighbour_clinics import SUBJECTS, policy, statements
 from property.schemas import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
+from warm_python import forks
 
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
@@ -172,7 +173,7 @@ def _a_process(place: Place) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]
     }
     # a file, because nobody reads a pipe while questions are asked
     log = settings.home / "log"
-    with log.open("wb") as told:
+    with log.open("wb") as told, forks():
         process = subprocess.Popen(
             [sys.executable, "-m", "gateway", "serve"],
             env=environment,

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.datasets import POSTGRESQL, Opened, Place
+from warm_python import forks
 
 from gateway.cancellation import CancelEvent
 from gateway.noise.entropy import SYSTEM_ENTROPY
@@ -129,9 +130,11 @@ def _another(houses: Opened, place: Place) -> Iterator[Another]:
         str(houses.home),
         place.dataset,
     ]
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with forks():
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+    with process:
         assert process.stdin is not None
         assert process.stdout is not None
         another = Another(process.stdout, process.stdin)
