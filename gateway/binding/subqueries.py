@@ -19,14 +19,13 @@ from gateway.binding.binder import (
     tree_leaves,
 )
 from gateway.binding.expressions import ScalarBinder, compare
-from gateway.binding.joins import (
-    JoinBinder,
+from gateway.binding.join_order import (
+    common_equalities,
     conjoin,
     conjunct_nodes,
-    is_protected_tree,
     refresh_column,
-    whole_row_refusal,
 )
+from gateway.binding.joins import JoinBinder, is_protected_tree, whole_row_refusal
 from gateway.binding.provenance.unions import using_columns
 from gateway.binding.scope import Scope, Visible, unknown_column_refusal
 from gateway.binding.select_list import has_aggregate, has_window, items_of
@@ -111,6 +110,10 @@ class SubqueryBinder:
         )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]
+        common = [scalars.condition(part, filtering=True) for part in common_equalities(pending)]
+        within = {one.id for one in inside.plan.fields}
+        # what the arms of an OR have in common compares the rows here with those around
+        conditions += [one for one in common if not column_ids(one) <= within]
         if what is not None:
             items = items_of(query, joining.scope)
             if len(items) != 1:

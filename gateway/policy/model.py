@@ -191,9 +191,9 @@ UnitKey = Annotated[
         "a column of the table, or `table.column` at the end of a path of declared keys",
     ),
 ]
-UnitName = Annotated[
-    str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
-]
+_UNIT = word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
+UNIT_SCHEMA = _UNIT[1].json_schema
+UnitName = Annotated[str, *_UNIT]
 TeamName = Annotated[
     str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
 ]
@@ -262,19 +262,20 @@ class UnitModel(Model):
             )
         return self
 
-    @classmethod
+
+class _OrName:
+    """The schema of a unit: its name alone, or the whole."""
+
     def __get_pydantic_json_schema__(
-        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        whole = handler.resolve_ref_schema(handler(core))
-        name = whole["properties"]["name"]
-        return {"anyOf": [name, {**whole, "required": ["name", "table", "key"]}]}
+        return {"anyOf": [UNIT_SCHEMA, handler(core)]}
 
 
 class PrivacyModel(Model):
     """The privacy unit, the budget, and the noise."""
 
-    unit: UnitModel
+    unit: Annotated[UnitModel, _OrName()]
     budget: LifetimeModel
     per_query: PerQueryModel
     mechanism: Literal["auto", "laplace", "gaussian"] = "auto"
