@@ -9,15 +9,17 @@ columns, and is the condition of one inner join in its place.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.scope import Scope, Visible
-from gateway.errors import Refusal
+from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.plan.fields import BOOLEAN, Field, Protected
-from gateway.plan.joins import Join, is_on_unit
+from gateway.plan.joins import Join, column_equalities, is_on_unit
 from gateway.plan.node import Node
 from gateway.plan.scalars import Call, Scalar, column_ids
 
@@ -39,7 +41,8 @@ _Found = list[tuple[JoinPart, Scalar]]
 class JoinOrder:
     """Joins relations whose columns are in one scope; `parts` are the conditions that are left."""
 
-    def __init__(self, scope: Scope, parts: list[JoinPart]) -> None:
+    def __init__(self, dataset: Dataset, scope: Scope, parts: list[JoinPart]) -> None:
+        self._dataset = dataset
         self._scope = scope
         self._parts = parts
         self._taken: list[exp.Expression] = []
@@ -55,7 +58,9 @@ class JoinOrder:
             other = sides.pop(place)
             found = self._between(plan, other)
             condition = conjoin([one for _, one in found])
-            plan = Join(other, plan, condition) if place < last else Join(plan, other, condition)
+            with naming_key(self._dataset, condition, plan, other):
+                sides_in_order = (other, plan) if place < last else (plan, other)
+                plan = Join(*sides_in_order, condition)
             last = min(last, place)
             used = [one for one, _ in found]
             self._parts = [one for one in self._parts if one not in used]
@@ -105,6 +110,33 @@ class JoinOrder:
             if ids <= mine | theirs and ((ids & mine and ids & theirs) or part.required):
                 found.append((part, bound))
         return found
+
+
+@contextmanager
+def naming_key(
+    dataset: Dataset, condition: Scalar | None, left: Node, right: Node
+) -> Iterator[None]:
+    """Name the declared key in the refusal of a join that compares a key off the unit path."""
+    try:
+        yield
+    except UnsupportedSql as refusal:
+        if refusal.code is not Code.UNIT_EQUALITY:
+            raise
+        for pair in column_equalities(condition, left, right):
+            for one, other in (pair, pair[::-1]):
+                for origin in one.origins:
+                    column = dataset.find(origin)
+                    if column is not None and column.joins in other.origins:
+                        raise _off_path_refusal(origin) from refusal
+        raise
+
+
+def _off_path_refusal(origin: ColumnRef) -> UnsupportedSql:
+    return UnsupportedSql(
+        Code.UNIT_EQUALITY,
+        f"`{origin}` is not the unit path of `{origin.table}`, so it may lead to another person",
+        "join protected tables on their unit keys, or on a key of a unit path",
+    )
 
 
 def is_column_equality(node: exp.Expression) -> bool:

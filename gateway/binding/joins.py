@@ -17,6 +17,7 @@ from gateway.binding.join_order import (
     conjoin,
     conjunct_nodes,
     is_column_equality,
+    naming_key,
     refresh_column,
 )
 from gateway.binding.scope import Scope, require_distinct_aliases, unknown_column_refusal
@@ -81,7 +82,7 @@ class JoinBinder:
         parts = [JoinPart(one, required=True) for one in on]
         parts += [JoinPart(one) for one in self._pending if is_column_equality(one)]
         parts += [JoinPart(one, implied=True) for one in common]
-        order = JoinOrder(scope, parts)
+        order = JoinOrder(self._staging.dataset, scope, parts)
         plan = order.joined([node for node, _ in made])
         self._pending[:] = [one for one in self._pending if not order.has_taken(one)]
         return plan, scope
@@ -127,9 +128,9 @@ class JoinBinder:
             common = common_equalities(conjunct_nodes(join.args["on"]))
             parts += [scalars.condition(one, filtering=True) for one in common]
         condition = conjoin(parts)
-        if side == "RIGHT":
-            return Join(right[0], left[0], condition, outer=True)
-        return Join(left[0], right[0], condition, outer=side == "LEFT")
+        first, second = (right[0], left[0]) if side == "RIGHT" else (left[0], right[0])
+        with naming_key(self._staging.dataset, condition, first, second):
+            return Join(first, second, condition, outer=side in {"LEFT", "RIGHT"})
 
     def _using(
         self,

@@ -23,6 +23,7 @@ from gateway.binding.join_order import (
     common_equalities,
     conjoin,
     conjunct_nodes,
+    naming_key,
     refresh_column,
 )
 from gateway.binding.joins import JoinBinder, is_protected_tree, whole_row_refusal
@@ -148,7 +149,8 @@ class SubqueryBinder:
                 Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
             )
         name = rows.queries.cutting.alias("mark")
-        rows.plan = Mark(rows.plan, inner, condition, name)
+        with naming_key(rows.queries.cutting.dataset, condition, rows.plan, inner):
+            rows.plan = Mark(rows.plan, inner, condition, name)
         return Ref(rows.plan.fields[-1])
 
     def _staging(self) -> StageBinder:

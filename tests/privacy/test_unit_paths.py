@@ -1,6 +1,8 @@
 """Tables that have their unit through keys: each person is left out with all derived rows, in both databases."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from fix_state import StateServer
@@ -11,7 +13,10 @@ from privacy.fuzzer.trial import Bench, Outcome, bench_of
 from privacy.fuzzer.worlds import Server
 from property.schemas import a_database
 
+from gateway.bounding import bounded_release
+from gateway.engines.sql import relations
 from gateway.errors import Code
+from gateway.plan import joins
 from gateway.postgres_server import Lease
 from gateway.stages.services import Services
 from gateway.twin import Twin
@@ -110,6 +115,7 @@ _TABLES = (
     _table("returns", f"line_no {_B}, refund {_I}", parent=("lines", "line_no")),
     _table("shipments", f"customer_id {_B}, shipment_id {_B}, cost {_I}", "UNIQUE (shipment_id)"),
 )
+_LONG = "k" * 1_000  # as many characters as are read of a text
 _UNITS = ("1", "2", "3", "4")
 
 
@@ -119,8 +125,10 @@ def _rows() -> dict[str, list[tuple[str | None, ...]]]:
         *(("1", f"a{n}", "100", "1") for n in range(6)),
         ("2", "b", "30", "1"), ("2", "B", "0", "1"), ("3", "c", "7", "1"), ("4", "d ", None, "4"),
         (None, "n", "50", "1"), ("9", "z", "60", "2"), ("3", None, "5", "1"),
+        ("2", f"{_LONG}a", "9", "1"), ("3", f"{_LONG}b", "9", "1"),
     ]  # fmt: skip
     numbers = [*(f"a{n % 6}" for n in range(9)), "b", "B", "c", "c", "d ", "n", "lost", None, "d"]
+    numbers += [f"{_LONG}{one}" for one in "aaabbb"]
     lines: list[tuple[str | None, ...]] = [
         (no, str(place), str(20 - place), ("x", "y", None)[place % 3], str(place % 2 + 1))
         for place, no in enumerate(numbers)
@@ -241,6 +249,14 @@ REFUSED = {
     ),
 }  # fmt: skip
 
+NAMED = {
+    "manager": "orders.manager",
+    "recipient": "parcels.recipient",
+    "recipient in EXISTS": "parcels.recipient",
+    "recipient in IN": "parcels.recipient",
+    "shipment beside the order": "lines.shipment_id",
+}
+
 
 @pytest.fixture(scope="module")
 def services(
@@ -280,7 +296,56 @@ def test_person_with_all_derived_rows_moves_no_measurement_by_more_than_declared
     assert not wrong, "\n".join(wrong)
 
 
-def test_join_over_another_key_is_refused(made: Bench) -> None:
+def test_join_over_another_key_is_refused_by_its_name(made: Bench) -> None:
     """A key that is not on the unit path joins nothing protected, whatever is declared of it."""
-    found = {title: _tried(made, title, sql).code for title, sql in REFUSED.items()}
-    assert found == dict.fromkeys(REFUSED, Code.UNIT_EQUALITY)
+    found = {title: _tried(made, title, sql) for title, sql in REFUSED.items()}
+    assert {title: one.code for title, one in found.items()} == dict.fromkeys(
+        REFUSED, Code.UNIT_EQUALITY
+    )
+    for title, edge in NAMED.items():
+        assert f"`{edge}` is not the unit path of" in found[title].said
+
+
+@pytest.mark.parametrize("title", ["manager", "recipient", "shipment beside the order"])
+def test_join_over_another_key_would_move_more_than_declared(
+    made: Bench, monkeypatch: pytest.MonkeyPatch, title: str
+) -> None:
+    """The negative control: rows of two persons that meet, and no comparison of their units."""
+    monkeypatch.setattr(joins, "is_on_unit", lambda *_: True)
+    sides = relations.Relations._sides
+
+    def apart(self: relations.Relations, node: joins.Join) -> tuple[Any, Any]:
+        left, right = sides(self, node)
+        return left, replace(right, unit=None)
+
+    monkeypatch.setattr(relations.Relations, "_sides", apart)
+    # under a name of its own: what is bound is remembered
+    sql = REFUSED[title].replace("COUNT(*)", "COUNT(*) AS planted")
+    outcome = _tried(made, f"planted {title}", sql)
+    assert any(" > " in one for one in outcome.found.problems), outcome.said
+
+
+_DOUBLED = "SELECT COUNT(*), SUM(amount) FROM lines"
+
+
+def _doubled() -> Catalog:
+    """One order number of two customers, and no constraint against it."""
+    rows = dict(CATALOG.rows)
+    rows["orders"] = [*rows["orders"], ("3", "two", "1", "1"), ("4", "two", "1", "1")]
+    more = [("two", str(100 + place), "20", "x", "1") for place in range(9)]
+    rows["lines"] = [*rows["lines"], *more]
+    tables = [replace(one, keys=()) if one.name == "orders" else one for one in _TABLES]
+    return replace(CATALOG, seed="doubled", rows=rows, tables=tuple(tables))
+
+
+def test_table_is_not_read_when_no_constraint_makes_its_parent_unique(
+    server: Server, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its rows nor those of what is below it; read all the same, one person would move more than declared."""
+    with bench_of(server, services, _doubled()) as made:
+        for title in ("one key", "a chain", "EXISTS", "UNION ALL"):
+            assert _tried(made, title, ANSWERED[title]).code is Code.SOURCE_SCHEMA
+        assert _tried(made, "parent alone", "SELECT COUNT(*) FROM orders").code is None
+        monkeypatch.setattr(bounded_release, "require_unit_paths", lambda plan, _: plan)
+        outcome = _tried(made, "planted", _DOUBLED)
+    assert any(" > " in one for one in outcome.found.problems)
