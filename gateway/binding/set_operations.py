@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from gateway.binding.binder import ProtectedRows
 from gateway.binding.expressions import compare
-from gateway.binding.joins import conjoin
+from gateway.binding.join_order import conjoin
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import BOOLEAN, Field, Tie

@@ -83,7 +83,7 @@ class Join(OverTwo):
 
     def _rows_of_unit(self, left: int | None, right: int | None) -> int | None:
         """How many pairs one person has: the rows of one side where each of them meets one row of the other."""
-        pairs = list(_equalities(self.condition, self.left, self.right))
+        pairs = list(column_equalities(self.condition, self.left, self.right))
         if any(other.id in single_columns(self.right) for _, other in pairs):
             return left
         if any(one.id in single_columns(self.left) for one, _ in pairs):
@@ -263,7 +263,9 @@ def _far_side(one: Field) -> Field:
     return replace(one, nullable=True, tie=tie)
 
 
-def _equalities(condition: Scalar | None, left: Node, right: Node) -> Iterator[tuple[Field, Field]]:
+def column_equalities(
+    condition: Scalar | None, left: Node, right: Node
+) -> Iterator[tuple[Field, Field]]:
     """Pairs of columns, one of each side, that the condition makes equal."""
     if condition is None:
         return
@@ -285,7 +287,7 @@ def unit_equalities(condition: Scalar | None, left: Node, right: Node) -> list[t
     # `=` is true for values alone, so a column that is the unit or NULL is the unit here
     return [
         pair
-        for pair in _equalities(condition, left, right)
+        for pair in column_equalities(condition, left, right)
         if pair[0].tie is not Tie.NONE and pair[1].tie is not Tie.NONE
     ]
 
@@ -298,7 +300,7 @@ def path_equalities(condition: Scalar | None, left: Node, right: Node) -> list[t
     """
     return [
         pair
-        for pair in _equalities(condition, left, right)
+        for pair in column_equalities(condition, left, right)
         if any(
             one.target == other.target and not (one.own and other.own)
             for one in pair[0].keys
@@ -317,7 +319,7 @@ def meets_parent(condition: Scalar | None, child: Node, other: Node) -> bool:
         return False
     return any(
         key.target == each.target and not key.own and each.own
-        for one, there in _equalities(condition, child, other)
+        for one, there in column_equalities(condition, child, other)
         for key in one.keys
         for each in there.keys
     )
@@ -333,7 +335,7 @@ def is_cut(node: Join | Mark) -> bool:
     if any(not isinstance(one.label, Protected) or one.label.rows == 1 for one in node.below):
         return False
     left, right = node.below
-    pairs = list(_equalities(node.condition, left, right))
+    pairs = list(column_equalities(node.condition, left, right))
     single = single_columns(left) | single_columns(right)
     return not any(one.id in single or other.id in single for one, other in pairs)
 
@@ -366,10 +368,10 @@ def single_columns(node: Node) -> frozenset[str]:
 
 def _single_of_join(node: Join) -> frozenset[str]:
     left, right = single_columns(node.left), single_columns(node.right)
-    pairs = list(_equalities(node.condition, node.left, node.right))
+    pairs = list(column_equalities(node.condition, node.left, node.right))
     kept = left if any(other.id in right for _, other in pairs) else frozenset[str]()
     return kept | (right if any(one.id in left for one, _ in pairs) else frozenset())
 
 
 def _equated(condition: Scalar | None, side: Node, other: Node) -> list[str]:
-    return [mine.id for mine, _ in _equalities(condition, side, other)]
+    return [mine.id for mine, _ in column_equalities(condition, side, other)]

@@ -185,9 +185,9 @@ UnitKey = Annotated[
         "a column of the table, or `table.column` at the end of a path of declared keys",
     ),
 ]
-UnitName = Annotated[
-    str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
-]
+_UNIT = word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
+UNIT_SCHEMA = _UNIT[1].json_schema
+UnitName = Annotated[str, *_UNIT]
 TeamName = Annotated[
     str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
 ]

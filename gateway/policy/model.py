@@ -25,6 +25,7 @@ from gateway.policy.field_types import (
     MOST_GROUPS,
     MOST_ROWS,
     MOST_TIMEOUTS,
+    UNIT_SCHEMA,
     WIDEST_COUNTS,
     AnyDelta,
     Choice,
@@ -107,19 +108,20 @@ class UnitModel(Model):
             )
         return self
 
-    @classmethod
+
+class _OrName:
+    """The schema of a unit: its name alone, or the whole."""
+
     def __get_pydantic_json_schema__(
-        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        whole = handler.resolve_ref_schema(handler(core))
-        name = whole["properties"]["name"]
-        return {"anyOf": [name, {**whole, "required": ["name", "table", "key"]}]}
+        return {"anyOf": [UNIT_SCHEMA, handler(core)]}
 
 
 class PrivacyModel(Model):
     """The privacy unit, the budget, and the noise."""
 
-    unit: UnitModel
+    unit: Annotated[UnitModel, _OrName()]
     budget: LifetimeModel
     per_query: PerQueryModel
     mechanism: Literal["auto", "laplace", "gaussian"] = "auto"

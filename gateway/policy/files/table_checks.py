@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType, Family
 from gateway.policy.files.consistency import may_be_same_table
-from gateway.policy.files.unit_paths import KEY_KINDS
+from gateway.policy.files.unit_origins import KEY_KINDS
 from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 

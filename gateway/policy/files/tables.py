@@ -19,7 +19,7 @@ from gateway.policy.files.table_checks import (
     require_join_targets,
     require_one_key_type,
 )
-from gateway.policy.files.unit_paths import (
+from gateway.policy.files.unit_origins import (
     UnitOrigin,
     find_unit_origins,
     path_targets,
