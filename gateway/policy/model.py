@@ -153,6 +153,7 @@ LONGEST_GRID_MS = 60_000
 MOST_TIMEOUTS = 1_000
 WIDEST_COUNTS = 1_000_000_000
 LONGEST_TEXTS = 10_000
+MOST_TOGETHER = 1_000
 
 TableName = Annotated[
     str,
@@ -282,6 +283,15 @@ class UseModel(Model):
     join: list[Line] = Field(default_factory=list)
 
 
+class TogetherModel(Model):
+    """Which columns one statement may combine: a column, `table.column`, or `class:quasi`."""
+
+    forbid: list[Annotated[list[Line], Field(min_length=2)]] = Field(default_factory=list)
+    at_most: dict[Line, Annotated[int, *integer_field("`at_most`", 0, MOST_TOGETHER)]] = Field(
+        default_factory=dict
+    )
+
+
 class RuleModel(Model):
     """One rule: it permits or forbids, if its condition is true."""
 
@@ -291,6 +301,7 @@ class RuleModel(Model):
     tables: Annotated[list[TableName], Field(min_length=1)] | None = None
     use: UseModel | None = None
     rows: dict[TableName, Line] = Field(default_factory=dict)
+    together: TogetherModel | None = None
     budget: BudgetModel | None = None
 
 
