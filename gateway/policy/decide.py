@@ -31,6 +31,7 @@ from gateway.plan.relations import Filter, Scan
 from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules
+from gateway.policy.combinations import require_together
 from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest_budget
 from gateway.policy.row_rules import BoundMembership, BoundRows, BoundTest
 from gateway.policy.subjects import Subject
@@ -102,6 +103,8 @@ def decide(
         granting[use] = tuple(rule for rule in rules.permits if _grants(rule, use))
     # a public table is granted by any rule at all, and no rule is its reason
     reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
+    restrictions = [rule.together for rule in reasons if rule.together is not None]
+    require_together(restrictions, (one.column for one in columns))
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
     because = tuple(sorted(rule.id for rule in reasons))
     return Decision(rules.purpose, smallest_budget(budgets), _rows(rules, granting), because)

@@ -279,6 +279,8 @@ def _rule(about: str, was: Rule, now: Rule) -> Iterator[Change]:
         yield Change(_by_effect(now, more=now.use is None), about, message)
     if was.rows != now.rows:
         yield Change("changed", about, "it speaks of other rows")
+    if was.together != now.together:
+        yield Change(_restriction(was, now), about, "it restricts other combinations of columns")
     if was.budget is not None and now.budget is not None and was.budget != now.budget:
         wider = now.budget.epsilon > was.budget.epsilon
         narrower = now.budget.epsilon < was.budget.epsilon
@@ -286,6 +288,12 @@ def _rule(about: str, was: Rule, now: Rule) -> Iterator[Change]:
         yield Change(
             direction, about, f"its budget is {_said(now.budget)}, was {_said(was.budget)}"
         )
+
+
+def _restriction(was: Rule, now: Rule) -> str:
+    if was.together is None:
+        return "narrower"
+    return "wider" if now.together is None else "changed"
 
 
 def _subjects(old: LoadedPolicies, new: LoadedPolicies) -> Iterator[Change]:

@@ -25,6 +25,7 @@ from gateway.policy.field_types import (
     MOST_GROUPS,
     MOST_ROWS,
     MOST_TIMEOUTS,
+    MOST_TOGETHER,
     UNIT_SCHEMA,
     WIDEST_COUNTS,
     AnyDelta,
@@ -179,6 +180,15 @@ class UseModel(Model):
     join: list[Line] = Field(default_factory=list)
 
 
+class TogetherModel(Model):
+    """Which columns one statement may combine: a column, `table.column`, or `class:quasi`."""
+
+    forbid: list[Annotated[list[Line], Field(min_length=2)]] = Field(default_factory=list)
+    at_most: dict[Line, Annotated[int, *integer_field("`at_most`", 0, MOST_TOGETHER)]] = Field(
+        default_factory=dict
+    )
+
+
 class RuleModel(Model):
     """One rule: it permits or forbids, if its condition is true."""
 
@@ -188,6 +198,7 @@ class RuleModel(Model):
     tables: Annotated[list[TableName], Field(min_length=1)] | None = None
     use: UseModel | None = None
     rows: dict[TableName, Line] = Field(default_factory=dict)
+    together: TogetherModel | None = None
     budget: BudgetModel | None = None
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.policy.combinations import Together
 from gateway.policy.conditions.condition import Condition
 from gateway.policy.row_rules import RowRule
 from gateway.units import Delta, Epsilon
@@ -203,6 +204,7 @@ class Rule:
     use: Mapping[Operation, frozenset[ColumnRef]] | None
     rows: Mapping[str, RowRule] = field(default_factory=dict)
     budget: Budget | None = None
+    together: Together | None = None
 
 
 @dataclass(frozen=True)
