@@ -22,7 +22,7 @@ _PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
-class Ground:
+class DemoDirectory:
     """A directory in which demos are run."""
 
     path: Path
