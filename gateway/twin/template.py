@@ -20,6 +20,7 @@ from psycopg import sql
 
 from gateway.twin.server import OUTSIDE
 from gateway.twin.shadow_functions import (
+    CLASS_NAMES,
     NAMES,
     NAMES_BY_NUMBER,
     probe_statements,
@@ -231,7 +232,7 @@ def _rename(template: psycopg.Connection) -> None:
     readers = template.execute(_READERS_OF_DATABASES).fetchall()
     statements: list[sql.Composable] = [
         sql.SQL("SET LOCAL allow_system_table_mods = on"),
-        *map(sql.SQL, (*NAMES, *_OWN_NAMES_ALONE, *NAMES_BY_NUMBER)),
+        *map(sql.SQL, (*NAMES, *CLASS_NAMES, *_OWN_NAMES_ALONE, *NAMES_BY_NUMBER)),
         # in PostgreSQL's own rendering, where the name now means the view
         *(sql.SQL(definition) for (definition,) in readers),
         *probe_statements(template),
