@@ -24,7 +24,10 @@ NAMED: Final = frozenset(
     {"current_catalog", "current_role", "current_user", "session_user", "system_user", "user"}
 )
 # These act, but not on others: the twin's own `set_config` changes what SET may, and nobody has a lock to give up.
-_HARMLESS: Final = frozenset({"pg_advisory_unlock_all", "set_config"})
+# And these are relations, which are empty on the twin, and no functions.
+_HARMLESS: Final = frozenset(
+    {"pg_advisory_unlock_all", "set_config", "pg_replication_origin", "pg_replication_slots"}
+)
 # words after which a value begins; after any other word stands what it is called
 _BEFORE_VALUES: Final = frozenset(
     {"all", "and", "any", "asymmetric", "between", "by", "case", "distinct", "else", "escape", "from"}

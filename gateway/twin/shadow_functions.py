@@ -37,7 +37,9 @@ from gateway.binding.text.search_path import FIRST_SEARCHED, NAME_IN_PATH, SYSTE
 
 _RENAMED: Final = {
     "set_config": "text, text, boolean",
+    "pg_available_extensions": "",
     "pg_backend_pid": "",
+    "pg_blocking_pids": "integer",
     "pg_tablespace_location": "oid",
 }
 _SIZES: Final = ("name", "oid")
@@ -82,6 +84,15 @@ _LOCATION: Final = """
 CREATE FUNCTION pg_catalog.pg_tablespace_location(oid) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN $1 IS NULL THEN NULL::text ELSE '' END
 """
+_EXTENSIONS: Final = """
+CREATE FUNCTION pg_catalog.pg_available_extensions(OUT name name, OUT default_version text, OUT comment text)
+RETURNS SETOF record LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC SELECT NULL::name, NULL::text, NULL::text WHERE false; END
+"""
+_BLOCKING: Final = """
+CREATE FUNCTION pg_catalog.pg_blocking_pids(integer) RETURNS integer[] LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN $1 IS NULL THEN NULL::integer[] ELSE '{}'::integer[] END
+"""
 _SIZE: Final = """
 CREATE FUNCTION pg_catalog.pg_database_size({type}) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN $1 IS NULL THEN NULL::bigint ELSE 0::bigint END
@@ -118,7 +129,7 @@ def shadow_statements() -> Iterator[sql.Composable]:
         first=sql.Literal(FIRST_SEARCHED),
     )
     yield sql.SQL(_SET_CONFIG).format(without_effect=_list(WITHOUT_EFFECT - IDLE_LIMITS))
-    yield from map(sql.SQL, (_PROCESS, _LOCATION))
+    yield from map(sql.SQL, (_PROCESS, _LOCATION, _EXTENSIONS, _BLOCKING))
     yield from (sql.SQL(_SIZE).format(type=sql.SQL(type_)) for type_ in _SIZES)
     yield sql.SQL(_ACTIVITY)
 

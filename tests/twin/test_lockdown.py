@@ -156,7 +156,7 @@ TAKEN = {
         "SELECT pg_try_advisory_lock(1)",
         "SELECT pg_try_advisory_xact_lock_shared(1)",
         "SELECT pg_advisory_unlock(1)",
-        "SELECT pg_blocking_pids(1)",
+        "SELECT pg_blocking_pids_of_server(1)",
     ],
     "large objects": [
         "SELECT lo_create(0)",
