@@ -113,7 +113,7 @@ def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
-    actions = _group(commands, "policy", "check, explain, compare and begin policies")
+    actions = _group(commands, "policy", "begin, check, preview, explain and compare policies")
     check = _command(
         actions, "check", "policy", "check policy files, and whether they fit their sources"
     )
@@ -143,6 +143,17 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
     diff.add_argument("--json", action="store_true", help="print JSON")
+    preview = _command(
+        actions,
+        "preview",
+        "policy_preview",
+        "show how exact counts would be at the default price, and how many questions fit",
+    )
+    preview.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a directory of policies, or files"
+    )
+    preview.add_argument("--offline", action="store_true", help="do not look at the sources")
+    preview.add_argument("--json", action="store_true", help="print JSON")
     init = _command(
         actions,
         "init",
