@@ -154,6 +154,24 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     preview.add_argument("--offline", action="store_true", help="do not look at the sources")
     preview.add_argument("--json", action="store_true", help="print JSON")
+    bounds = _command(
+        actions,
+        "bounds",
+        "policy_bounds",
+        "find bounds of columns with noise, for a price that the ledger is charged",
+    )
+    bounds.add_argument(
+        "columns", metavar="TABLE.COLUMN", nargs="+", help="a number, date or timestamp of a policy"
+    )
+    bounds.add_argument("--epsilon", metavar="E", required=True, help="for all columns together")
+    bounds.add_argument(
+        "--between",
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="where to look; default: what the type can hold, within a billion",
+    )
+    bounds.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    _settings(bounds, (*_STATE_OPTIONS, "statement_timeout"))
     init = _command(
         actions,
         "init",
