@@ -10,6 +10,7 @@ says, or are refused. The JSON Schema tells editors, which do guess types, what 
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NoReturn
@@ -154,6 +155,7 @@ MOST_TIMEOUTS = 1_000
 WIDEST_COUNTS = 1_000_000_000
 LONGEST_TEXTS = 10_000
 MOST_TOGETHER = 1_000
+MOST_LEVELS = 20
 
 TableName = Annotated[
     str,
@@ -179,6 +181,7 @@ DatasetName = Annotated[
 UnitName = Annotated[
     str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
 ]
+LevelsName = Annotated[str, *word_field("a name of levels", COLUMN_NAME, _WORD)]
 TeamName = Annotated[
     str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
 ]
@@ -243,6 +246,21 @@ class DomainModel(Model):
     in_: _Members | None = Field(default=None, alias="in")
 
 
+class LevelsModel(Model):
+    """Levels of keys, finest first: columns of a public table, steps, or lengths of a prefix."""
+
+    table: TableName | None = None
+    columns: Annotated[list[ColumnName], Field(min_length=1, max_length=MOST_LEVELS)] | None = None
+    steps: Annotated[list[Written], Field(min_length=1, max_length=MOST_LEVELS)] | None = None
+    prefixes: (
+        Annotated[
+            list[Annotated[int, *integer_field("a prefix", 1, LONGEST_TEXTS)]],
+            Field(min_length=1, max_length=MOST_LEVELS),
+        ]
+        | None
+    ) = None
+
+
 class ReportModel(Model):
     """How results of a column are reported."""
 
@@ -260,6 +278,7 @@ class ColumnModel(Model):
     immutable: Choice = False
     joins: Line | None = None
     report: ReportModel | None = None
+    levels: Line | None = None
 
 
 class TableModel(Model):
@@ -274,13 +293,51 @@ class TableModel(Model):
     columns: dict[ColumnName, ColumnModel] = Field(default_factory=dict)
 
 
-class UseModel(Model):
-    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`."""
+@dataclass(frozen=True)
+class UseEntry:
+    """`table.column`, `class:quasi` or `*`; or a column with the finest level by which it may be used."""
 
-    aggregate: list[Line] = Field(default_factory=list)
-    group_by: list[Line] = Field(default_factory=list)
-    filter: list[Line] = Field(default_factory=list)
-    join: list[Line] = Field(default_factory=list)
+    word: str
+    level: str | None = None
+
+
+def _use_entry(value: object) -> UseEntry:
+    if isinstance(value, dict) and len(value) == 1:
+        [(column, level)] = value.items()
+        return UseEntry(column, require_text(level, "a level"))
+    if isinstance(value, dict):
+        refuse("an entry has one column and its level", "write `{visits.diagnosis: chapter}`")
+    return UseEntry(require_text(value, "this"))
+
+
+UsedColumns = list[
+    Annotated[
+        UseEntry,
+        PlainValidator(_use_entry),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "string"},
+                    {
+                        "type": "object",
+                        "minProperties": 1,
+                        "maxProperties": 1,
+                        "additionalProperties": {"type": ["string", "number"]},
+                    },
+                ]
+            }
+        ),
+    ]
+]
+
+
+class UseModel(Model):
+    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`; `{table.column: level}`."""
+
+    aggregate: UsedColumns = Field(default_factory=list)
+    group_by: UsedColumns = Field(default_factory=list)
+    filter: UsedColumns = Field(default_factory=list)
+    join: UsedColumns = Field(default_factory=list)
 
 
 class TogetherModel(Model):
@@ -356,6 +413,7 @@ class PolicyModel(Model):
     source: Line
     privacy: PrivacyModel
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
+    levels: dict[LevelsName, LevelsModel] = Field(default_factory=dict)
     access: list[RuleModel] = Field(default_factory=list)
     audit: AuditModel = Field(default_factory=AuditModel)
     reuse: ReuseModel = Field(default_factory=ReuseModel)
