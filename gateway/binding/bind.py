@@ -228,6 +228,7 @@ def _bind(
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
+        listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
         return cut
