@@ -15,7 +15,8 @@ from gateway.binding.binder import (
     Tree,
     tree_leaves,
 )
-from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.expressions import ScalarBinder
+from gateway.binding.operands import compare
 from gateway.binding.provenance.unions import using_columns
 from gateway.binding.scope import (
     FromRelation,
