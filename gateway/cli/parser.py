@@ -1,6 +1,7 @@
 """Arguments of the `gateway` command. It imports no more than argparse, so that help appears at once."""
 
 import argparse
+from datetime import datetime
 
 from gateway import __version__
 
@@ -44,6 +45,14 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _moment(text: str) -> datetime:
+    """A moment with its time zone."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise argparse.ArgumentTypeError("the time needs a time zone, such as Z")
+    return moment
+
+
 Commands = argparse._SubParsersAction  # noqa: SLF001  # argparse has no public name for it
 
 
@@ -84,7 +93,7 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
-    query = _command(commands, "query", "query", "ask a question as somebody, and print the answer")
+    query = _command(commands, "query", "query", "run a query as a subject and print the answer")
     query.add_argument("sql", metavar="SQL", help="one statement; it is charged like any other")
     query.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
     query.add_argument("--dataset", metavar="D", help="default: the only one the subject has")
@@ -136,6 +145,14 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         choices=("rest", "pgwire", "cli"),
         default="rest",
         help="the way in, for conditions that ask for it; default: rest",
+    )
+    explain.add_argument("--address", metavar="A", help="the client's address, for conditions")
+    explain.add_argument("--tls", action="store_true", help="the client's connection is encrypted")
+    explain.add_argument(
+        "--time",
+        metavar="T",
+        type=_moment,
+        help="when it is asked, such as 2026-12-31T23:00:00Z; default: now",
     )
     explain.add_argument("--json", action="store_true", help="print JSON")
     _settings(explain, _STATE_OPTIONS)

@@ -122,8 +122,15 @@ def _explain(arguments: argparse.Namespace) -> int:
     if reading.loaded is None:
         raise reading.problems[0]
     subject, policy = subject_and_policy(reading.loaded, arguments.subject, arguments.dataset)
-    request = Request(arguments.sql, policy.name, arguments.purpose)
-    question = Question(request, subject, arguments.front_end, datetime.now(UTC))
+    request = Request(
+        arguments.sql,
+        policy.name,
+        arguments.purpose,
+        address=arguments.address or "",
+        tls=arguments.tls,
+    )
+    asked_at = arguments.time or datetime.now(UTC)
+    question = Question(request, subject, arguments.front_end, asked_at)
     with open_temporary_twin(settings.postgres_bin) as twin:
         found = explain(question, policy, reading.loaded, twin.borrowed)
     stands = True
@@ -141,8 +148,8 @@ def _verdict(
     settings: Settings, price: CostForecast, subject: Subject, policy: Policy
 ) -> tuple[bool, tuple[str, ...]]:
     """The auditor's verdict, given everything that the subject's trust group has received."""
-    with open_foundation(settings, print_warning) as ground:
-        cache = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
+    with open_foundation(settings, print_warning) as foundation:
+        cache = ReleaseCaches(foundation.engine, foundation.trail.seal)[policy.name]
         cache.refresh()
         history = cache.history(policy.auditing.trusted_with(subject.name))
         try:

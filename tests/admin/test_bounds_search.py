@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from fix_policy import BASE, read
-from fix_servers import SharedServers, ground_and_twin
+from fix_servers import SharedServers, foundation_and_twin
 from laws import for_each
 
 from gateway.admin.bounds_search import (
@@ -73,7 +73,7 @@ def test_bounds_are_found_and_paid_through_the_pipeline(
     assert loaded is not None
     dataset = loaded.policies["bounds_shop"].dataset
     searches = [new_search(dataset, f"orders.{name}", None) for name in ("total", "placed")]
-    with ground_and_twin(servers, tmp_path / "home", policies) as (ground, twin):
+    with foundation_and_twin(servers, tmp_path / "home", policies) as (ground, twin):
 
         def spent() -> dict[str, Fraction]:
             with ground.engine.connect() as connection:
