@@ -49,8 +49,10 @@ def _read(reading: PolicyReading, *, offline: bool) -> PolicyReading:
 def _rows(policy: Policy) -> Mapping[str, int]:
     """The source's own estimates; a preview needs none."""
     try:
-        with open_source(policy.source.url) as connection:
-            return estimated_rows(policy, describe_source(connection), read_statistics(connection))
+        path = policy.dataset.search_path
+        with open_source(policy.source.url, path) as connection:
+            source = describe_source(connection, path)
+            return estimated_rows(policy, source, read_statistics(connection))
     except OperatorError:
         return {}
 
