@@ -16,14 +16,19 @@ from types import FrameType, MappingProxyType
 from typing import Any, Final
 
 from gateway.admin.open_accounts import open_policies, record_rejection
-from gateway.engines.catalog.describe import describe_source
+from gateway.catalog.tables import Table
+from gateway.engines.catalog.describe import SourceTables, describe_source
 from gateway.engines.catalog.proofs import (
     Proof,
     SchemaMismatch,
-    apply_not_null,
     find_mismatches,
+    list_other_paths,
     list_proofs,
     prove_tables,
+)
+from gateway.engines.catalog.source_columns import (
+    apply_not_null,
+    with_places,
     with_public_columns,
     without_columns,
 )
@@ -31,9 +36,9 @@ from gateway.engines.connections import open_source
 from gateway.errors import Code, GatewayError, OperatorError
 from gateway.events import Emit, PoliciesLoaded, PoliciesRejected, PolicyWarning
 from gateway.frontends.rest.gateway_api import PolicyApi
+from gateway.policy.field_types import COLUMN_NAME
 from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_policies
 from gateway.policy.in_force import Cause, CurrentPolicies, FileWatch
-from gateway.policy.model import COLUMN_NAME
 from gateway.policy.policy import Policy
 from gateway.policy.validate import Complaints, FieldPath, PolicyError
 from gateway.state.journal import Journal
@@ -65,19 +70,36 @@ def check_sources(reading: PolicyReading) -> PolicyCheck:
 
 def _with_source(checked: PolicyCheck, policy: Policy, places: Complaints) -> PolicyCheck:
     try:
-        with open_source(policy.source.url) as connection:
-            source = describe_source(connection)
+        path = policy.dataset.search_path
+        with open_source(policy.source.url, path) as connection:
+            source = describe_source(connection, path)
     except OperatorError as error:
         if error.code is Code.SOURCE_VERSION:
             return replace(checked, problems=(*checked.problems, error))
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
+    views = [_view_warning(one, places) for one in policy.dataset.tables if _is_view(one, source)]
     whole = with_public_columns(policy.dataset, source, _nameable)
     proven = ((policy.name, proof) for proof in list_proofs(whole, source))
+    others = (_placed(each, places) for each in list_other_paths(policy.dataset, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
+        warnings=(*checked.warnings, *others, *views),
         proofs=(*checked.proofs, *proven),
+    )
+
+
+def _is_view(table: Table, source: SourceTables) -> bool:
+    there = source.find(table.name)
+    return not table.public and there is not None and there.is_view
+
+
+def _view_warning(table: Table, places: Complaints) -> PolicyError:
+    return PolicyError(
+        places.place(("tables", table.name), at_key=True),
+        f"`{table.name}` is a view: each of its rows must follow from rows of one unit",
+        "nothing checks that; docs/policies.md, Views",
     )
 
 
@@ -106,10 +128,12 @@ def complete_from_sources(reading: PolicyReading) -> PolicyReading:
 def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
     why = "the source has no such table, or the table has no column of a supported type"
     try:
-        with open_source(policy.source.url) as connection:
-            source = describe_source(connection)
+        path = policy.dataset.search_path
+        with open_source(policy.source.url, path) as connection:
+            source = describe_source(connection, path)
         dataset = with_public_columns(policy.dataset, source, _nameable)
         dataset = apply_not_null(dataset, prove_tables(dataset, source))
+        dataset = with_places(dataset, source)
     except OperatorError as error:
         dataset, why = policy.dataset, error.detail
     warnings = [

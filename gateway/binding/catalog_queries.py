@@ -61,7 +61,7 @@ def strip_database_name(text: str, dataset: Dataset) -> str:
     """
     if dataset.name.lower() not in text.lower():
         return text
-    schemas = _SYSTEM | {table.name.rpartition(".")[0] for table in dataset.tables}
+    schemas = _SYSTEM | {table.schema for table in dataset.tables}
     pieces, parts, end = lexemes(text), [], 0
     for place in range(len(pieces) - 3):
         before = pieces[place - 1].name if place else ""
@@ -91,7 +91,7 @@ def is_catalog_query(query: str, dataset: Dataset) -> bool:
     """Whether a query that the binder does not take may go to the twin all the same."""
     pieces = lexemes(query)
     names = {piece.name for piece in pieces if piece.sort in _NAMES}
-    if names & {table.name.rpartition(".")[2] for table in dataset.tables}:
+    if names & {table.bare_name for table in dataset.tables}:
         return False
     if names & _NOT_POSTGRESQL or (SCHEMA in names and names & set(OWN_TABLES)):
         return False

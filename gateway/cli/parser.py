@@ -93,7 +93,7 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
-    query = _command(commands, "query", "query", "ask a question as somebody, and print the answer")
+    query = _command(commands, "query", "query", "run a query as a subject and print the answer")
     query.add_argument("sql", metavar="SQL", help="one statement; it is charged like any other")
     query.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
     query.add_argument("--dataset", metavar="D", help="default: the only one the subject has")
@@ -161,7 +161,10 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
     diff.add_argument("--json", action="store_true", help="print JSON")
     init = _command(
-        actions, "init", "policy", "print a policy to begin with, made from the schema of a source"
+        actions,
+        "init",
+        "policy_init",
+        "print a policy to begin with, made from the schema of a source",
     )
     init.add_argument(
         "url",
@@ -169,6 +172,17 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="of the source; '${VARIABLE}' in single quotes keeps its password off the command line",
     )
     init.add_argument("--dataset", metavar="D", help="default: the name of the database")
+    init.add_argument(
+        "--unit",
+        metavar="TABLE.COLUMN",
+        help="the key of the table of persons; default: asked on a terminal, else found by the keys",
+    )
+    init.add_argument(
+        "--public",
+        metavar="TABLES",
+        action="append",
+        help="tables that are about nobody, with commas between; may be given again",
+    )
 
 
 def _add_key(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -1,9 +1,7 @@
-"""`gateway policy check | explain | schema | diff | init`."""
+"""`gateway policy check | explain | schema | diff`."""
 
 import argparse
 import json
-import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,17 +21,16 @@ from gateway.admin.explain import (
     subject_and_policy,
 )
 from gateway.admin.instance import open_foundation
-from gateway.admin.policy_template import policy_template
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning, printable
 from gateway.config import Settings
 from gateway.datasets.view import Question
-from gateway.errors import Code, OperatorError, Refusal
+from gateway.errors import OperatorError, Refusal
 from gateway.overlap.auditor import audit
 from gateway.policy.diff import Change, differences
 from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_paths, read_policies
 from gateway.policy.model import policy_schema
-from gateway.policy.policy import InvalidSource, Policy, resolve_variables, source_from
+from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.request import Request
@@ -45,7 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
         "explain": _explain,
         "schema": _schema,
         "diff": _diff,
-        "init": _init,
     }
     return actions[arguments.action](arguments)
 
@@ -130,8 +126,8 @@ def _verdict(
     settings: Settings, price: CostForecast, subject: Subject, policy: Policy
 ) -> tuple[bool, tuple[str, ...]]:
     """The auditor's verdict, given everything that the subject's trust group has received."""
-    with open_foundation(settings, print_warning) as ground:
-        cache = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
+    with open_foundation(settings, print_warning) as foundation:
+        cache = ReleaseCaches(foundation.engine, foundation.trail.seal)[policy.name]
         cache.refresh()
         history = cache.history(policy.auditing.trusted_with(subject.name))
         try:
@@ -168,14 +164,3 @@ def _loaded(path: str) -> LoadedPolicies:
     if reading.loaded is None:
         raise reading.problems[0]
     return reading.loaded
-
-
-def _init(arguments: argparse.Namespace) -> int:
-    written: str = arguments.url
-    try:
-        source = source_from(resolve_variables(written, os.environ))
-    except InvalidSource as error:
-        raise OperatorError(Code.ARGUMENT_INVALID, str(error), error.hint) from None
-    shown = written if "${" in written else "${SOURCE_URL}"
-    sys.stdout.write(policy_template(source, shown, arguments.dataset))
-    return 0

@@ -25,8 +25,10 @@ from gateway.binding.catalog_queries import strip_database_name
 from gateway.binding.extensions import postgresql_sql
 from gateway.binding.text.classify import classify
 from gateway.binding.text.parameters import Given, parameter_literals
+from gateway.binding.text.search_path import read_search_path
 from gateway.binding.top_k import can_select
 from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.errors import Code, UnsupportedSql
 from gateway.lru_cache import LruCache
 from gateway.policy.applicable import ApplicableRules, Peer, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
@@ -37,6 +39,7 @@ from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 from gateway.twin import VisibleTables, visible_tables
 from gateway.twin.session import StatementDescription, TwinSession
+from gateway.twin.visible_tables import search_path
 
 _MOST: Final = 256
 _MOST_PERMITTED: Final = 128
@@ -73,7 +76,7 @@ def new_query_id() -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody asks, and how it came in. `asked_at` is on the clock of the session's time zone."""
+    """A request with its subject and its way in. `asked_at` is on the clock of the session's time zone."""
 
     request: Request
     subject: Subject
@@ -121,6 +124,7 @@ class Views:
         rules = rules_for(question, self.policy)
         view, request = self.of(rules), question.request
         session = partial(borrow, question.subject.name, view.shown)
+        path = searched_by(request, view)
 
         with ExitStack() as borrowed:
             twin: list[TwinSession] = []
@@ -128,6 +132,8 @@ class Views:
             def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
                 if not twin:  # what was bound before needs no session
                     twin.append(borrowed.enter_context(session()))
+                    if path is not None:
+                        twin[0].search(path)
                 return twin[0].describe(sql, types)
 
             parameters: tuple[Given, ...] = ()
@@ -138,7 +144,9 @@ class Views:
                 parameters = parameter_literals(
                     request.parameters, [one.type_name for one in wanted]
                 )
-            bound = view.statements.bind(request.sql, parameters, lambda sql: said(sql).columns)
+            bound = view.statements.bind(
+                request.sql, parameters, lambda sql: said(sql).columns, path
+            )
         if isinstance(bound, PassThrough):
             return BoundQuery(question, bound, decide(rules), session)
         cut, decision = bound, decide(rules, bound.tables, bound.uses)
@@ -153,6 +161,20 @@ class Views:
     def shown(self) -> frozenset[VisibleTables]:
         """All sets of tables that some view shows now."""
         return frozenset(view.shown for view in self._known.values())
+
+
+def searched_by(request: Request, view: View) -> tuple[str, ...] | None:
+    """The search path of the client's session; None if it is the one with which sessions on this view begin."""
+    if request.search_path is None:
+        return None
+    path = read_search_path(request.search_path)
+    if path is None:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED,
+            "the session's search path has names that the gateway does not read",
+            "write SET search_path = public, or RESET search_path",
+        )
+    return None if path == search_path(view.shown) else path
 
 
 def rules_for(question: Question, policy: Policy) -> ApplicableRules:

@@ -14,8 +14,8 @@ from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef, Table
 from gateway.policy.applicable import FRONT_ENDS, RequestContext
 from gateway.policy.decide import usable_columns, usable_tables
+from gateway.policy.field_types import format_duration
 from gateway.policy.files.load import LoadedPolicies
-from gateway.policy.model import format_duration
 from gateway.policy.policy import (
     AnswerSettings,
     Budget,
@@ -110,6 +110,9 @@ def _settings(before: Policy, after: Policy) -> Iterator[Change]:
         yield Change("changed", name, message)
     if before.source.identity != after.source.identity:
         yield Change("changed", name, "the source is another")
+    if before.dataset.search_path != after.dataset.search_path:
+        message = "the search path is another: names without a schema may mean other tables"
+        yield Change("changed", name, message)
     was, now = before.privacy, after.privacy
     for label, first, second in (
         ("the budget", was.budget.epsilon.value, now.budget.epsilon.value),

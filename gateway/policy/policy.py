@@ -58,7 +58,7 @@ _OPTIONS = {
             "tcp_user_timeout",
         }
     ),
-    "duckdb": frozenset({"access_mode", "memory_limit", "threads"}),
+    "duckdb": frozenset({"access_mode", "allowed_directories", "memory_limit", "threads"}),
 }
 _HINT = "write postgresql://user:password@host/database or duckdb:////directory/file.duckdb"
 
@@ -119,6 +119,10 @@ def _duckdb(url: URL) -> SourceUrl:
     file = url.database or ""
     if not file or file == ":memory:" or ":" in file.partition("/")[0]:
         raise InvalidSource("a DuckDB source must be a file", _HINT)
+    allowed = url.query.get("allowed_directories", "/")
+    if not isinstance(allowed, str) or not Path(allowed).is_absolute():
+        hint = "write one directory: ?allowed_directories=/data/parquet"
+        raise InvalidSource("`allowed_directories` of the source is not one absolute path", hint)
     path = Path(file).expanduser().resolve()
     return SourceUrl("duckdb", f"duckdb:///{path}", url.set(database=str(path)))
 
@@ -290,7 +294,7 @@ class Policy:
         return self.dataset.name
 
     def given_to(self, subject: str) -> frozenset[str] | None:
-        """The subjects whose answers this subject may receive, and may be told of; None: everybody."""
+        """The subjects whose answers this subject may receive and may know of; None: all subjects."""
         return None if self.tell is AnswerSettings.EVERYONE else self.auditing.trusted_with(subject)
 
 

@@ -21,7 +21,7 @@ from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import (
     CostShares,
-    Noise,
+    Distribution,
     ReleaseNoise,
     noise_without_thresholds,
     price_noise,
@@ -48,7 +48,7 @@ _THRESHOLDED_STATEMENTS: Final = 1024
 """How many statements with thresholds the delta that is kept for them covers, at least."""
 UNSEEN: Final = Fraction(2**62)
 """How exactly one unit is seen where nothing is measured: not at all."""
-_NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
+_NOISE: Final = {Currency.PURE: Distribution.LAPLACE, Currency.ZCDP: Distribution.GAUSSIAN}
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,12 @@ from psycopg import sql
 
 from gateway.binding.text.classify import (
     ENCODINGS,
-    FIRST_SEARCHED,
     IDLE_LIMITS,
     ON,
     OWN_PREFIX,
-    SEARCHED,
     SETTINGS,
 )
+from gateway.binding.text.search_path import FIRST_SEARCHED, NAME_IN_PATH, SYSTEM_PREFIX
 
 _RENAMED: Final = {
     "set_config": "text, text, boolean",
@@ -61,8 +60,9 @@ RETURN coalesce(name = ANY ({names}), false) AND CASE
     WHEN name = 'standard_conforming_strings' THEN pg_catalog.lower(value) = ANY ({on})
     WHEN name = 'search_path' THEN NOT EXISTS (
         SELECT FROM pg_catalog.unnest(pg_catalog.string_to_array(value, ',')) WITH ORDINALITY AS s(part, place)
-        WHERE pg_catalog.btrim(part, ' "') <> ALL ({searched})
-          AND (place > 1 OR pg_catalog.btrim(part, ' "') <> {first}))
+        WHERE part !~ {name}
+           OR pg_catalog.starts_with(pg_catalog.lower(pg_catalog.btrim(part, E' \t\n\v\f\r"')), {system})
+          AND (place > 1 OR pg_catalog.btrim(part, E' \t\n\v\f\r"') <> {first}))
     ELSE true END
 """
 _SET_CONFIG: Final = """
@@ -111,7 +111,8 @@ def shadow_statements() -> Iterator[sql.Composable]:
         encodings=_list(ENCODINGS),
         idle=_list(IDLE_LIMITS),
         on=_list(ON),
-        searched=_list(SEARCHED),
+        name=sql.Literal(f"^{NAME_IN_PATH}$"),
+        system=sql.Literal(SYSTEM_PREFIX),
         first=sql.Literal(FIRST_SEARCHED),
     )
     yield from map(sql.SQL, (_SET_CONFIG, _PROCESS, _LOCATION))

@@ -1,10 +1,10 @@
 """Elements of arrays: whether an array has a value, in both databases."""
 
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from engines.extremes import Databases
-from sqlalchemy import ColumnClause, column, literal_column, select
+from sqlalchemy import ColumnElement, column, literal_column, select, table
 
 from gateway.catalog.tables import Column, Protection, Table, membership_column
 from gateway.catalog.types import parse_type
@@ -39,7 +39,7 @@ def test_array_has_its_elements_and_no_other_value(databases: Databases, dialect
     """NULL, an empty array and NULL among the elements are false, never NULL; texts are compared by their bytes."""
 
     def has(array: str, value: str) -> object:
-        stored: ColumnClause[Any] = literal_column(array)
+        stored: ColumnElement[object] = literal_column(array)
         made = clamp_column(dialect, PATIENTS, membership_column(CONSENTS, value), stored)
         return databases.of(dialect).execute(select(made)).scalar_one()
 
@@ -52,7 +52,7 @@ def test_array_has_its_elements_and_no_other_value(databases: Databases, dialect
 
 def test_value_of_an_array_is_bound_and_never_spliced() -> None:
     """The value is a parameter of the statement."""
-    stored: ColumnClause[Any] = column("consents")
+    stored = table("patients", column("consents")).c.consents
     for dialect in DIALECTS:
         made = clamp_column(dialect, PATIENTS, membership_column(CONSENTS, "c'are"), stored)
         assert "are" not in str(made)

@@ -1,4 +1,4 @@
-"""What kind of statement a text is, told from its tokens before it is parsed, and which settings SET may change.
+"""The kind of a statement, from its tokens before it is parsed, and the settings that SET may change.
 
 INVARIANT: the list of kinds is an allow-list. What begins with none of these words is refused, and a wrapper
 (cursor, COPY, EXPLAIN) is taken apart into a head that is known word by word and a query.
@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.lexer import tokens_of
+from gateway.binding.text.search_path import is_search_path
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 
 OWN_PREFIX: Final = "gateway."
@@ -50,18 +51,11 @@ SETTINGS: Final = frozenset(
 IDLE_LIMITS: Final = frozenset({"idle_in_transaction_session_timeout", "idle_session_timeout"})
 """They may be set, and stay as they are: while the source computes, a session of the twin's is idle."""
 ENCODINGS: Final = frozenset({"utf8", "unicode"})  # without signs; both are UTF8
-SEARCHED: Final = frozenset({"public", "$user", "information_schema", ""})
-FIRST_SEARCHED: Final = "pg_catalog"
 ON: Final = frozenset({"on", "true", "yes", "1"})
 
 
 def _is_encoding(values: Sequence[str]) -> bool:
     return [one.replace("-", "").replace("_", "").lower() in ENCODINGS for one in values] == [True]
-
-
-def _is_search_path(values: Sequence[str]) -> bool:
-    rest = values[1:] if values[:1] == [FIRST_SEARCHED] else values
-    return all(one in SEARCHED for one in rest)
 
 
 def _is_on(values: Sequence[str]) -> bool:
@@ -70,7 +64,7 @@ def _is_on(values: Sequence[str]) -> bool:
 
 _VALUES: Final[Mapping[str, Callable[[Sequence[str]], bool]]] = {
     "client_encoding": _is_encoding,
-    "search_path": _is_search_path,
+    "search_path": is_search_path,
     "standard_conforming_strings": _is_on,
 }
 

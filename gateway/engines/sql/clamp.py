@@ -4,7 +4,7 @@ INVARIANT: no NaN, no infinity and no day outside the calendar gets through; a n
 interval becomes the nearest end, a value outside its set NULL; of a text only `max_length` characters, of a decimal
 40 digits behind the point. The unit of a row is handed on as it is.
 
-INVARIANT: keys are never changed. A column of a public table, which a licence may rest on, is read as it is stored or
+INVARIANT: keys are never changed. The columns of unit paths are read as they are stored. A column of a public table, which a licence may rest on, is read as it is stored or
 is NULL where it is longer; two different stored values never become equal there.
 
 The whole number i of a value x: `LEAST(GREATEST(round(x / h), low), high)`.
@@ -69,7 +69,7 @@ def clamp_column(  # noqa: PLR0911 - one answer for each kind of column
     dialect: Dialect, table: Table, column: Column, sql: Sql, *, proven: bool = False
 ) -> Sql:
     """`proven`: a constraint of the source keeps every value within the domain."""
-    if column is table.unit_column:
+    if table.is_key(column):
         return sql
     if column.membership is not None:
         return _is_member(dialect, sql, column.membership)

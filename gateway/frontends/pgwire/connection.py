@@ -63,7 +63,7 @@ class ThreadRunner(Protocol):
     def ask(
         self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
     ) -> None: ...
-    def aside(
+    def run_short(
         self,
         work: Callable[[], object],
         then: Callable[[object, BaseException | None], None] | None = None,
@@ -205,7 +205,7 @@ class Connection:
         if self._job is not None:
             self._job.set()
         elif self._session.at_work:
-            self._threads.aside(self._room.line.cancel)
+            self._threads.run_short(self._room.line.cancel)
 
     def look_at_clock(self, now: float) -> None:
         """Cancel a statement that takes too long on the twin, then end the connection if that has no effect."""
@@ -213,9 +213,9 @@ class Connection:
             return
         if self._cancelled_at is None:
             self._cancelled_at = now
-            self._threads.aside(self._room.line.cancel)
+            self._threads.run_short(self._room.line.cancel)
         elif now - self._cancelled_at > _GRACE_S:
-            self._threads.aside(self._room.line.end)
+            self._threads.run_short(self._room.line.end)
             self.stop(SourceStopped(Code.TWIN_TIMEOUT))
 
     # the end

@@ -48,6 +48,7 @@ def request_of(ask: Ask, entry: Request) -> Request:
         zone=settings["timezone"],
         fresh=fresh,
         tls=entry.tls,
+        search_path=settings.get("search_path", ""),
     )
 
 

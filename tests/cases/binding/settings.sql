@@ -128,6 +128,11 @@ SET search_path = "$user", public;
 -- plan
 -- passes: pass
 
+-- title: where names are looked for, in schemas of the source
+SET search_path = sales, "Order Archive", public;
+-- plan
+-- passes: pass
+
 -- title: where names are looked for, as a string
 SET SESSION search_path TO 'public';
 -- plan
