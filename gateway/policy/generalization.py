@@ -23,8 +23,8 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import Family
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Aggregate, Measure
-from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, TEXT, TIMESTAMP, Field, Protected
-from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, TEXT, TIMESTAMP, Field
+from gateway.plan.joins import Join, Mark, UnionAll, is_cut
 from gateway.plan.node import BrokenPlan, Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.rewrite import map_node
@@ -66,6 +66,10 @@ def generalize(plan: Aggregate, levels: ReadLevels) -> Aggregate:
         return plan
     inline = not any(_reads_whole_rows(node, read) for node in walk_nodes(plan))
     below = _generalized(plan.child, levels, inline=inline)
+    if inline and any(
+        isinstance(one, Join | Mark) and is_cut(one) for one in walk_nodes(below.node)
+    ):
+        below = _generalized(plan.child, levels, inline=False)
     made = _over(plan, (below,))
     if not isinstance(made, Aggregate):
         raise BrokenPlan("a release that is none any more")
@@ -111,19 +115,15 @@ def _levelled(scan: Scan, levels: ReadLevels) -> list[tuple[Field, ReadLevel]]:
 def _reads_whole_rows(node: Node, read: set[str]) -> bool:
     """Whether the node reads columns that none of its expressions names, or compares one of these columns in a join.
 
-    Windows order rows by all columns, unions put columns together by their places, and a join of persons that may have
-    more rows than declared samples them by all columns.
+    Windows order rows by all columns, unions put columns together by their places, and a join that is cut samples rows by
+    all columns.
     """
     if isinstance(node, Window | UnionAll):
         return True
     if not isinstance(node, Join | Mark):
         return False
     compared = frozenset[str]() if node.condition is None else column_ids(node.condition)
-    return not read.isdisjoint(compared) or all(map(_has_several_rows, node.below))
-
-
-def _has_several_rows(side: Node) -> bool:
-    return isinstance(side.label, Protected) and side.label.rows != 1
+    return not read.isdisjoint(compared) or is_cut(node)
 
 
 def _generalized(node: Node, levels: ReadLevels, *, inline: bool) -> _Relation:

@@ -69,8 +69,8 @@ def _fit_for_levels(
     column = None if table is None else table.column(reference.column)
     if table is None or column is None:
         return None
-    is_unit = table.protection is not None and table.protection.unit_key == column.name
-    if table.public or column.is_array or column.joins is not None or is_unit:
+    is_key = table.is_key(column) or column.joins is not None
+    if table.public or column.is_array or is_key:
         message = "a key, an array or a column of a public table must not have `levels`"
         complaints.add(path, message, at_key=True)
         return None
