@@ -94,22 +94,22 @@ def explain(
 
 def audited_queries(price: CostForecast) -> list[NewQuery]:
     """The statement's parts as the auditor sees them."""
-    there = zip(price.grounds, price.asides, price.parts, strict=bool(price.grounds))
+    there = zip(price.scopes, price.extra_scopes, price.parts, strict=bool(price.scopes))
     return [
         NewQuery(one, spread_of_part(part))
-        for ground, asides, part in there
-        for one in (ground, *asides)
+        for scope, extra_scopes, part in there
+        for one in (scope, *extra_scopes)
     ]
 
 
 def _compared(price: CostForecast, policy: Policy) -> HistoryVerdict | None:
     """Of what is about persons."""
-    if not price.grounds:
+    if not price.scopes:
         return None
-    parts = (tuple(region_lines(one, policy.dataset)) for one in price.grounds)
+    parts = (tuple(region_lines(one, policy.dataset)) for one in price.scopes)
     opaque = policy.auditing.opaque
     return HistoryVerdict(
-        tuple(dict.fromkeys(parts)), tuple(unread_lines(price.grounds, opaque)), opaque
+        tuple(dict.fromkeys(parts)), tuple(unread_lines(price.scopes, opaque)), opaque
     )
 
 

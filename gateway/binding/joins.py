@@ -8,7 +8,14 @@ from itertools import takewhile
 
 from sqlglot import exp
 
-from gateway.binding.binder import JoinTree, Leaf, ProtectedRows, Tree, tree_leaves
+from gateway.binding.binder import (
+    JoinTree,
+    LateralRows,
+    Leaf,
+    ProtectedRows,
+    Tree,
+    tree_leaves,
+)
 from gateway.binding.expressions import ScalarBinder, compare
 from gateway.binding.join_order import (
     JoinOrder,
@@ -20,7 +27,14 @@ from gateway.binding.join_order import (
     naming_key,
     refresh_column,
 )
-from gateway.binding.scope import Scope, require_distinct_aliases, unknown_column_refusal
+from gateway.binding.provenance.unions import using_columns
+from gateway.binding.scope import (
+    FromRelation,
+    Scope,
+    Visible,
+    require_distinct_aliases,
+    unknown_column_refusal,
+)
 from gateway.binding.staging import StageBinder
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.tables import Table
@@ -28,7 +42,7 @@ from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, Unsupport
 from gateway.plan.fields import Field
 from gateway.plan.joins import Join
 from gateway.plan.node import Node
-from gateway.plan.scalars import Ref, Scalar
+from gateway.plan.scalars import Literal, Ref, Scalar
 
 
 class JoinBinder:
@@ -54,12 +68,17 @@ class JoinBinder:
         made = self._tree(tree.first, takes=takes and not tree.brackets)
         left = list(tree.joins)
         while left:
-            run = list(takewhile(lambda one: _is_inner(one[0]), left))
+            run = list(takewhile(_may_change_place, left))
             if takes and any(join.args.get("on") is None for join, _ in run):
                 made = self._ordered(made, run)
             else:
                 run = left[:1]
                 [(join, other)] = run
+                if isinstance(other, Leaf) and other.lateral is not None:
+                    rows = other.lateral(*made)
+                    made = self._lateral(join, other.source, rows, made[1])
+                    left = left[1:]
+                    continue
                 right = self._tree(other, takes=False)
                 both = self._merged([made[1], right[1]])
                 made = self._join(join, made, right, both), both
@@ -104,6 +123,28 @@ class JoinBinder:
         ]
         source = replace(leaf.source, columns=tuple(columns))
         return node, Scope([source], self.scope.outer)
+
+    def _lateral(
+        self, join: exp.Join, source: FromRelation, rows: LateralRows, left: Scope
+    ) -> tuple[Node, Scope]:
+        """The rows of each person beside those of a subquery that compares the unit key with theirs."""
+        side = join.args.get("side") or ""
+        if side not in {"", "LEFT"} or join.args.get("method") or join.args.get("using"):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "this form of a join with LATERAL is not supported"
+            )
+        names = (*source.renamed, *rows.names[len(source.renamed) :])
+        columns = tuple(
+            Visible(seen, one.type, one) for seen, one in zip(names, rows.shown, strict=True)
+        )
+        both = Scope([*left.sources, replace(source, columns=columns, complete=True)], left.outer)
+        both.merged = left.merged
+        condition: Scalar | None = None
+        if join.args.get("on") is not None:
+            condition = ScalarBinder(both.find).condition(join.args["on"], filtering=True)
+        if isinstance(condition, Literal) and condition.value is True:
+            condition = None  # ON true
+        return rows.joined(condition, keeps=side == "LEFT"), both
 
     def _join(
         self,
@@ -153,8 +194,11 @@ class JoinBinder:
         return compare("=", Ref(one.field), Ref(other.field))
 
 
-def _is_inner(join: exp.Join) -> bool:
-    """Whether it is an inner join that may change its place: no USING, which says in which order columns are found."""
+def _may_change_place(one: tuple[exp.Join, Tree]) -> bool:
+    """Whether it is an inner join without LATERAL and without USING, which says in which order columns are found."""
+    join, other = one
+    if isinstance(other, Leaf) and other.lateral is not None:
+        return False
     return not any(join.args.get(slot) for slot in ("side", "method", "using"))
 
 
@@ -180,6 +224,19 @@ def _groups(tree: Tree) -> list[JoinTree]:
 
 def is_protected_tree(tree: Tree | None) -> bool:
     return tree is not None and any(leaf.source.protected for leaf in tree_leaves(tree))
+
+
+def looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
+    """Whether a condition of the query, or its list, reads the rows around it."""
+    sources = [leaf.source for leaf in tree_leaves(tree)]
+    scope = Scope(sources, None, using_columns(query, sources))
+    for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
+        for column in part.find_all(exp.Column):
+            if isinstance(column.this, exp.Star) or scope.may_have(column):
+                continue
+            if outer.here(column) is not None:
+                return True
+    return False
 
 
 def ungrouped_column_refusal(column: exp.Column) -> SyntaxRefused:

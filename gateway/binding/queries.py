@@ -16,12 +16,12 @@ from gateway.binding.free_select import FreeSelect, bind_values
 from gateway.binding.joins import is_protected_tree, unit_value_refusal
 from gateway.binding.protected_select import ProtectedSelect
 from gateway.binding.scope import Scope
+from gateway.binding.set_operations import combine_rows
 from gateway.binding.sources import Sources
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import common_type, plain
-from gateway.plan.joins import UnionAll
 
 
 class QueryBinder:
@@ -203,17 +203,12 @@ class QueryBinder:
             )
         if root:
             raise unit_rows_refusal(left.plan)
-        if not isinstance(node, exp.Union) or node.args.get("distinct"):
-            raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED,
-                f"`{type(node).__name__.upper()}` is not supported over protected rows",
-                "use UNION ALL",
-            )
         if any(node.args.get(slot) is not None for slot in ("order", "limit", "offset")):
             raise UnsupportedSql(
                 Code.ORDER_OF_PERSONS, "ORDER BY and LIMIT are not supported over protected rows"
             )
-        return ProtectedRows(UnionAll(left.plan, right.plan, alias, left.names), left.names)
+        plan = combine_rows(node, (left, right), alias, cutting.alias)
+        return ProtectedRows(plan, left.names)
 
     def _free_union(
         self,

@@ -10,13 +10,10 @@ around are seen by the conditions of EXISTS and IN alone, one level out.
 from sqlglot import exp
 
 from gateway.binding.binder import (
-    Binder,
     Environment,
-    Leaf,
     ProtectedRows,
     SelectRows,
     Tree,
-    tree_leaves,
 )
 from gateway.binding.expressions import ScalarBinder, compare
 from gateway.binding.join_order import (
@@ -24,11 +21,9 @@ from gateway.binding.join_order import (
     conjoin,
     conjunct_nodes,
     naming_key,
-    refresh_column,
 )
-from gateway.binding.joins import JoinBinder, is_protected_tree, whole_row_refusal
-from gateway.binding.provenance.unions import using_columns
-from gateway.binding.scope import Scope, Visible, unknown_column_refusal
+from gateway.binding.joins import JoinBinder, is_protected_tree, looks_out
+from gateway.binding.person_subqueries import Inside, PersonQuery
 from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
 from gateway.binding.staging import StageBinder
@@ -59,7 +54,21 @@ class SubqueryBinder:
         return self._bound(inner, self._rows.scalars.bind(node.this), filtering=filtering)
 
     def value(self, node: exp.Subquery) -> Scalar:
-        relation = self._rows.queries.query(node.this, self._rows.around, self._rows.scope, "")
+        rows, query = self._rows, node.this
+        while isinstance(query, exp.Subquery) and len(_used(query)) == 1:
+            query = query.this
+        if isinstance(query, exp.Select) and query.args.get("from_") is not None:
+            known = rows.queries.cutting.aliases()
+            tree, around = self._tree(query)
+            if is_protected_tree(tree) and looks_out(query, tree, rows.scope):
+                if not isinstance(rows.plan.label, Protected):
+                    raise _nested()
+                return PersonQuery(rows, query, tree, around, SubqueryBinder).value()
+            relation = rows.queries.select(query, rows.around, rows.scope, tree)
+            if not isinstance(relation, ProtectedRows):
+                rows.queries.cutting.restore(known)
+        else:
+            relation = rows.queries.query(query, rows.around, rows.scope, "")
         if isinstance(relation, ProtectedRows):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
@@ -74,10 +83,8 @@ class SubqueryBinder:
             query = query.this
         if isinstance(query, exp.Select) and _is_simple(query):
             known = rows.queries.cutting.aliases()
-            around = rows.around.inside(query.args.get("with_"))
-            first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
-            tree = Sources(rows.queries, around, rows.scope).tree(first, joins)
-            if is_protected_tree(tree) or _looks_out(query, tree, rows.scope):
+            tree, around = self._tree(query)
+            if is_protected_tree(tree) or looks_out(query, tree, rows.scope):
                 return self._mark(query, tree, around, what, filtering=filtering)
             relation = rows.queries.select(query, rows.around, rows.scope, tree)
             rows.queries.cutting.restore(known)
@@ -93,6 +100,12 @@ class SubqueryBinder:
         compare("=", what, Ref(field))
         return StagedMember(what, constant)
 
+    def _tree(self, query: exp.Select) -> tuple[Tree, Environment]:
+        rows = self._rows
+        around = rows.around.inside(query.args.get("with_"))
+        first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
+        return Sources(rows.queries, around, rows.scope).tree(first, joins), around
+
     def _mark(
         self,
         query: exp.Select,
@@ -105,7 +118,7 @@ class SubqueryBinder:
         rows = self._rows
         pending = conjunct_nodes(query.args.get("where"))
         joining = JoinBinder(StageBinder(rows.queries.cutting, around), rows.scope, pending)
-        inside = _Inside(rows, joining.build(tree), joining.scope)
+        inside = Inside(rows, joining.build(tree), joining.scope)
         scalars = ScalarBinder(
             inside.lookup, SubqueryBinder(inside) if is_protected_tree(tree) else None
         )
@@ -145,9 +158,7 @@ class SubqueryBinder:
         rows = self._rows
         # what the outer side looks like may have changed while the inner was bound
         if not isinstance(rows.plan.label, Protected):
-            raise UnsupportedSql(
-                Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
-            )
+            raise _nested()
         name = rows.queries.cutting.alias("mark")
         with naming_key(rows.queries.cutting.dataset, condition, rows.plan, inner):
             rows.plan = Mark(rows.plan, inner, condition, name)
@@ -155,38 +166,6 @@ class SubqueryBinder:
 
     def _staging(self) -> StageBinder:
         return StageBinder(self._rows.queries.cutting, self._rows.around)
-
-
-class _Inside:
-    """The rows of an EXISTS: names are sought here first, then one level out."""
-
-    def __init__(self, rows: SelectRows, plan: Node, scope: Scope) -> None:
-        self._rows = rows
-        self.plan = plan
-        self.scope = scope
-        self.scalars: ScalarBinder
-        self.around = rows.around
-
-    @property
-    def queries(self) -> Binder:
-        return self._rows.queries
-
-    def lookup(self, column: exp.Column) -> Visible:
-        found = self.scope.here(column)
-        if found is not None:
-            return refresh_column(found, self.plan.fields)
-        row = whole_row_refusal(self.scope, column)
-        if row is not None:
-            raise row
-        if self._rows.scope.here(column) is None:
-            for scope in self._rows.scope.around():
-                if scope.here(column) is not None:
-                    raise UnsupportedSql(
-                        Code.CORRELATED,
-                        f"`{column.name[:63]}` is a column of a query two levels out",
-                    )
-            raise unknown_column_refusal(column)
-        return self._rows.lookup(column)
 
 
 def _is_simple(query: exp.Select) -> bool:
@@ -199,23 +178,6 @@ def _is_simple(query: exp.Select) -> bool:
     return not any(has_aggregate(one) or has_window(one) for one in query.expressions)
 
 
-def _looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
-    """Whether a condition of the query reads the rows around it."""
-    sources = [leaf.source for leaf in _leaves(tree)]
-    scope = Scope(sources, None, using_columns(query, sources))
-    for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
-        for column in part.find_all(exp.Column):
-            if isinstance(column.this, exp.Star) or scope.may_have(column):
-                continue
-            if outer.here(column) is not None:
-                return True
-    return False
-
-
-def _leaves(tree: Tree) -> list[Leaf]:
-    return list(tree_leaves(tree))
-
-
 def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
     """IN is NULL where NULLs meet; a mark is not. Where that can be told, only values may meet."""
     if filtering or (is_unit(what) and is_unit(item)):
@@ -226,6 +188,12 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
             "NOT IN and computed IN are not supported over columns that may be NULL",
             "use EXISTS or NOT EXISTS",
         )
+
+
+def _nested() -> UnsupportedSql:
+    return UnsupportedSql(
+        Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
+    )
 
 
 def _used(node: exp.Expression) -> list[str]:

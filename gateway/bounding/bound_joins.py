@@ -22,8 +22,9 @@ from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import BIGINT, BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window, below_filters, conjuncts
+from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
 from gateway.plan.rewrite import rebuild_node
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 

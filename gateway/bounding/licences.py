@@ -1,4 +1,4 @@
-"""Licences: which steps of bounding a constraint of the source makes unnecessary, and no other ground does.
+"""Licences: bounding steps that a constraint of the source makes unnecessary; nothing else does.
 
 A licence is given for the values of a key as they are *read*. It needs a validated, enforced constraint of the source
 (`gateway.engines.catalog.proofs`), columns that are read as they are stored, and a comparison in a type in which two keys
@@ -23,8 +23,9 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import Protected
 from gateway.plan.joins import Join, Mark
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node, is_unit, walk_nodes
-from gateway.plan.relations import Filter, Project, Scan, Window, below_filters, conjuncts
+from gateway.plan.relations import Filter, Project, Scan, Window, below_filters
 from gateway.plan.scalars import Call, Ref, Scalar
 
 _MOST_DIGITS: Final = 38  # of DuckDB's decimals
@@ -63,6 +64,8 @@ class Licences:
         match node:
             case Scan():
                 return self.is_row_per_unit(node.table)
+            case Filter() if node.keeps_first_rows:
+                return True
             case Filter() | Project() | Window() | Mark():
                 return self.unit_has_one_row(node.child)
             case PerUnit():

@@ -11,18 +11,22 @@ leads to a column of the same dataset; users of a `Dataset` need not check that 
 INVARIANT: a visible part has no table or column that was not named, except the unit key of a named table and the columns
 of unit paths: counting persons and joining on the person need only the table. A join is kept if both of its ends are.
 INVARIANT: no table of a policy is in the schema of the system tables, so a name never means two things.
+INVARIANT: keys and schemas of a `Table` are what the source's catalog says. They are shown, and a name in SQL is
+resolved by them; nothing about privacy rests on them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from gateway.catalog.domains import Anything, Domain
-from gateway.catalog.types import ColumnType, Family, parse_type
+from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.types import ColumnType, Family, Kind, parse_type
 
+DEFAULT_SCHEMA: Final = "public"
+"""The schema that shows a table whose name has none, in a dataset without a search path."""
 LONGEST_TEXT: Final = 1_000
 """How many characters of a text are read where a policy says nothing."""
 
@@ -47,10 +51,21 @@ class ColumnRef:
 
 
 @dataclass(frozen=True)
+class Membership:
+    """Whether a value is an element of an array column."""
+
+    array: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Column:
     """A column. `nullable` is true unless the source has a constraint against NULL.
 
     `is_path_key`: the unit path of another table leads to it.
+
+    INVARIANT: an `is_array` column, whose elements have the type `type`, is in no plan and in no visible part: row rules read
+    it by columns that are a `membership`, which are true or false.
     """
 
     name: str
@@ -62,6 +77,13 @@ class Column:
     joins: ColumnRef | None = None
     max_length: int | None = None
     is_path_key: bool = field(default=False, repr=False)
+    is_array: bool = field(default=False, repr=False)
+    membership: Membership | None = field(default=None, repr=False)
+
+    @property
+    def stored_name(self) -> str:
+        """The column of the source that it is read from."""
+        return self.name if self.membership is None else self.membership.array
 
     @property
     def longest(self) -> int | None:
@@ -120,15 +142,28 @@ class Protection:
 
 
 @dataclass(frozen=True)
+class KeyReference:
+    """Columns of a table that refer to columns of another table of the dataset."""
+
+    columns: tuple[str, ...]
+    table: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table; `name` is as the policy writes it, `schema.table` where it has a schema.
 
-    A public table may have no columns yet: they are read from the source's own catalog.
+    A public table may have no columns yet: they are read from the source's own catalog. `found_in` is the schema in
+    which the source has a table whose name has none; `primary_key` and `foreign_keys` are the source's.
     """
 
     name: str
     columns: tuple[Column, ...]
     protection: Protection | None = None
+    found_in: str = field(default="", repr=False)
+    primary_key: tuple[str, ...] = field(default=(), repr=False)
+    foreign_keys: tuple[KeyReference, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.columns):
@@ -139,6 +174,16 @@ class Table:
     @property
     def public(self) -> bool:
         return self.protection is None
+
+    @property
+    def bare_name(self) -> str:
+        """The name without a schema."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def schema(self) -> str:
+        """The schema in which an analyst finds the table."""
+        return self.name.rpartition(".")[0] or self.found_in or DEFAULT_SCHEMA
 
     @cached_property
     def _by_name(self) -> Mapping[str, Column]:
@@ -199,6 +244,7 @@ class Dataset:
     name: str
     unit: str
     tables: tuple[Table, ...]
+    search_path: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.tables):
@@ -215,9 +261,39 @@ class Dataset:
     def table(self, name: str) -> Table | None:
         return self._by_name.get(name)
 
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The schemas of the search path in which the dataset has tables; a session begins with them."""
+        schemas = {table.schema for table in self.tables}
+        return tuple(one for one in self.search_path if one in schemas) or (DEFAULT_SCHEMA,)
+
+    def resolve(self, name: str, schema: str | None, path: Sequence[str]) -> Table | None:
+        """The table that PostgreSQL finds by this name: in its schema, or in the first schema of the path."""
+        for one in path if schema is None else (schema,):
+            found = self._by_place.get((one, name))
+            if found is not None:
+                return found
+        return None
+
+    @cached_property
+    def _by_place(self) -> Mapping[tuple[str, str], Table]:
+        return MappingProxyType({(one.schema, one.bare_name): one for one in self.tables})
+
     def find(self, reference: ColumnRef) -> Column | None:
         table = self.table(reference.table)
         return None if table is None else table.column(reference.column)
+
+
+def membership_column(array: Column, value: str) -> Column:
+    """The column that says whether an array column has the value."""
+    return Column(
+        f"{array.name} has {value}",
+        ColumnType(Kind.BOOLEAN),
+        Values((False, True)),
+        column_class=array.column_class,
+        nullable=False,
+        membership=Membership(array.name, value),
+    )
 
 
 def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:
@@ -231,14 +307,23 @@ def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Da
 
 def _narrowed(table: Table, wanted: Collection[str]) -> Table:
     kept = tuple(one for one in table.columns if table.is_key(one) or one.name in wanted)
-    return replace(table, columns=kept)
+    names = {one.name for one in kept}
+    shown = table.primary_key if names.issuperset(table.primary_key) else ()
+    return replace(table, columns=kept, primary_key=shown)
 
 
 def _without_lost_joins(table: Table, there: set[ColumnRef]) -> Table:
     def cut(column: Column) -> Column:
         return column if column.joins in there else replace(column, joins=None)
 
-    return replace(table, columns=tuple(cut(column) for column in table.columns))
+    keys = tuple(
+        key
+        for key in table.foreign_keys
+        if {ColumnRef(table.name, one) for one in key.columns} <= there
+        and {ColumnRef(key.table, one) for one in key.references} <= there
+    )
+    columns = tuple(cut(column) for column in table.columns)
+    return replace(table, columns=columns, foreign_keys=keys)
 
 
 SCHEMA: Final = "gateway"

@@ -91,7 +91,7 @@ class SourceDatabase:
     _parsed: dict[int, tuple[Statement, SourceCatalog]] = field(default_factory=dict)
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - a source and how it is reached
         cls,
         url: URL,
         expressing: Expressing,
@@ -100,13 +100,24 @@ class SourceDatabase:
         emit: Emit = ignore_event,
         size: int = 4,
         spare: int = _SPARE,
+        search_path: Sequence[str] = (),
     ) -> "SourceDatabase":
-        """Make the database object. The first query connects."""
+        """Make the database object. The first query connects.
+
+        INVARIANT: the search path by which the source finds a table is the one by which its catalog is read.
+        """
         there, parts = split_parts(url)
         failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
-            return cls(DuckDbDatabase(there, failures), "duckdb", expressing, salt, emit, parts)
-        database = PostgresqlDatabase(Connections.open(there, size, spare), failures)
+            return cls(
+                DuckDbDatabase(there, failures, search_path),
+                "duckdb",
+                expressing,
+                salt,
+                emit,
+                parts,
+            )
+        database = PostgresqlDatabase(Connections.open(there, size, spare, search_path), failures)
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from gateway.plan.fields import (
     common_type,
     join_label,
 )
+from gateway.plan.narrowed_domains import conjuncts, narrow_fields
 from gateway.plan.node import (
     BrokenPlan,
     Node,
@@ -28,15 +29,7 @@ from gateway.plan.node import (
     walk_nodes,
     with_own_ids,
 )
-from gateway.plan.relations import (
-    Filter,
-    Project,
-    Scan,
-    Window,
-    below_filters,
-    conjuncts,
-    narrow_fields,
-)
+from gateway.plan.relations import Filter, Project, Scan, Window, below_filters
 from gateway.plan.scalars import Call, Ref, Scalar, scalar_origins
 
 

@@ -37,7 +37,7 @@ Bases = Mapping[str, Base]
 
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?(#[0-9]+)?")
 _WORD: Final = re.compile(r"[a-z_][a-z0-9_]*")
-_MOST_KEPT: Final = 256
+_MOST_BASE_COLUMNS: Final = 256
 _QUASI: Final = frozenset({ColumnClass.QUASI, ColumnClass.IDENTIFIER})
 
 
@@ -48,10 +48,10 @@ def has_one_row(table: Table) -> bool:
 
 def bases_of(table: Table, name: str) -> tuple[Base, ...]:
     """The columns in their order. `name` distinguishes several scans of one table."""
-    return _KEPT.get(table, name)
+    return _BASE_COLUMNS.get(table, name)
 
 
-class _Kept:
+class _BaseColumns:
     """The bases of tables that were read last. The tables of a policy stay the same objects for all queries."""
 
     def __init__(self) -> None:
@@ -66,13 +66,13 @@ class _Kept:
             return known[1]
         made = tuple(_base(table, name, one) for one in table.columns)
         with self._lock:
-            if len(self._there) >= _MOST_KEPT:
+            if len(self._there) >= _MOST_BASE_COLUMNS:
                 self._there.clear()
             self._there[key] = (table, made)
         return made
 
 
-_KEPT: Final = _Kept()
+_BASE_COLUMNS: Final = _BaseColumns()
 
 
 def _base(table: Table, name: str, column: Column) -> Base:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fix_state import StateServer
 from privacy.fuzzer.catalogs import Catalog, Column, Table
-from privacy.fuzzer.ground import a_house
+from privacy.fuzzer.databases import new_installation
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.trial import Bench, Outcome, bench_of
 from privacy.fuzzer.worlds import Server
@@ -262,7 +262,7 @@ NAMED = {
 def services(
     state_server: StateServer, twin: Twin, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Services]:
-    with a_house(state_server, twin, tmp_path_factory.mktemp("paths")) as line:
+    with new_installation(state_server, twin, tmp_path_factory.mktemp("paths")) as line:
         yield line.asking.services
 
 

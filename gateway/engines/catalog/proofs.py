@@ -1,25 +1,21 @@
-"""What the catalog of a source says of a dataset: its schema, its public columns, and proofs from constraints.
+"""What the catalog of a source says of a dataset: whether its schema fits, and proofs from constraints.
 
 A proof is a fact about a table of the dataset, and makes bounding steps unnecessary.
 
-The schema check compares tables, columns and types. Columns of public tables that a policy leaves to the source
-are filled in from the source's own catalog.
+The schema check compares tables, columns and types. `source_columns` completes a dataset by the same catalog.
 
 INVARIANT: a fact is proven only if a constraint of the source guarantees it in every state. It is proven of the
 values as they are stored: a step that moves values, such as a clamp to a domain that they are not proven to be
 within, may make two keys one.
-INVARIANT: columns of a protected table, and columns that are declared, keep their types and domains.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final
 
-from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, PathStep, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.engines.catalog.check_constraints import (
@@ -29,6 +25,8 @@ from gateway.engines.catalog.check_constraints import (
 )
 from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
 
+_TEXT_ARRAYS: Final = frozenset({"text[]", "character varying[]", "varchar[]"})
+"""As PostgreSQL and DuckDB call them."""
 _WIDTH = {Kind.SMALLINT: 1, Kind.INTEGER: 2, Kind.BIGINT: 3, Kind.REAL: 1, Kind.DOUBLE: 2}
 
 
@@ -157,11 +155,17 @@ def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Schema
         hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield SchemaMismatch(table.name, column.name, message, hint)
-    elif not is_compatible(column.type, found):
-        message = (
-            f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{column.type}`"
-        )
+    elif not fits_source(column, found):
+        declared = f"{column.type}{'[]' if column.is_array else ''}"
+        message = f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{declared}`"
         yield SchemaMismatch(table.name, column.name, message)
+
+
+def fits_source(column: Column, found: SourceColumn) -> bool:
+    """Whether the source's column is as the policy declares it."""
+    if column.is_array:
+        return found.type in _TEXT_ARRAYS
+    return is_compatible(column.type, found)
 
 
 def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:
@@ -287,7 +291,9 @@ def _fitting(table: Table, there: SourceTable) -> Mapping[str, SourceColumn]:
     return {
         column.name: found
         for column in table.columns
-        if (found := there.column(column.name)) is not None and is_compatible(column.type, found)
+        if (found := there.column(column.name)) is not None
+        and not column.is_array
+        and is_compatible(column.type, found)
     }
 
 
@@ -320,63 +326,3 @@ def _leads(
         and (to := names.get(one.at)) is not None
         and frozenset({one.target}) in keys[to]
     )
-
-
-Nameable: TypeAlias = Callable[[str], bool]
-
-
-def without_columns(dataset: Dataset) -> tuple[Table, ...]:
-    """The public tables without known columns."""
-    return tuple(table for table in dataset.tables if table.public and not table.columns)
-
-
-def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameable) -> Dataset:
-    """The dataset with the columns of its public tables as the source declares them, as far as a policy could name them."""
-    missing = {table.name for table in without_columns(dataset)}
-    if not missing:
-        return dataset
-    tables = tuple(
-        _filled(table, source, nameable) if table.name in missing else table
-        for table in dataset.tables
-    )
-    return replace(dataset, tables=tables)
-
-
-def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:
-    """The dataset with the source's NOT NULL columns.
-
-    It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
-    all the same would have no group to be in.
-    """
-
-    def told(table: Table) -> Table:
-        kept = proofs[table.name].not_null if table.name in proofs else frozenset[str]()
-        columns = (
-            replace(one, nullable=False) if one.name in kept else one for one in table.columns
-        )
-        return replace(table, columns=tuple(columns))
-
-    return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
-
-
-def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:
-    there = source.find(table.name)
-    return table if there is None else replace(table, columns=tuple(_columns(there, nameable)))
-
-
-def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
-    alike = Counter(one.name.lower() for one in there.columns)
-    for one in there.columns:
-        # sources differ in whether case counts, so a policy could declare neither of two such names
-        if not nameable(one.name) or alike[one.name.lower()] > 1:
-            continue
-        try:
-            of = parse_type(one.type)
-        except TypeUnknown:
-            continue
-        yield Column(one.name, of, _domain(of), nullable=not one.not_null)
-
-
-def _domain(of: ColumnType) -> Domain:
-    """The domain; a boolean without one has that of its type."""
-    return Values((False, True)) if of.family is Family.BOOLEAN else Anything()

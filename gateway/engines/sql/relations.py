@@ -120,7 +120,7 @@ class Relations:
         columns: dict[str, Sql] = {}
         clamped: dict[str, StoredColumns] = {}
         for one, made in zip(scanned.columns, scan.fields, strict=True):
-            stored = there.c[one.name]
+            stored = there.c[one.stored_name]
             if scanned.is_key(one):
                 columns[made.id] = binary_key(stored, one.type)
                 continue

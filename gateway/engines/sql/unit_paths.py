@@ -35,7 +35,8 @@ def stored_table(name: str, columns: tuple[Column, ...], alias: str) -> FromClau
     """A table of the source under a name of the statement."""
     schema, _, bare = name.rpartition(".")
     names: list[ColumnClause[object]] = [
-        column(quoted_name(one.name, quote=True)) for one in columns
+        column(quoted_name(one, quote=True))
+        for one in dict.fromkeys(each.stored_name for each in columns)
     ]
     there = table(
         quoted_name(bare, quote=True),

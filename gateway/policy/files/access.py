@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from gateway.catalog.tables import ColumnClass, ColumnRef, Dataset
 from gateway.policy.conditions.condition import Condition, compile_condition
 from gateway.policy.conditions.parser import InvalidCondition
+from gateway.policy.files.together import parse_together
 from gateway.policy.model import BudgetModel, RuleModel, UseModel
 from gateway.policy.policy import Budget, Effect, Operation, Rate, Rule
 from gateway.policy.row_rules import RowRule, parse_row_rule
@@ -42,6 +43,9 @@ def _rule(
     _fit_for_effect(model, path, complaints)
     use = None if model.use is None else _use(model.use, dataset, tables, path, complaints)
     rows = _rows(model, dataset, tables, path, complaints)
+    together = None
+    if model.together is not None:
+        together = parse_together(model.together, dataset, (*path, "together"), complaints)
     budget = None
     if model.budget is not None:
         budget = analyst_budget(model.budget, ledger, (*path, "budget"), complaints)
@@ -49,7 +53,7 @@ def _rule(
         return None
     if use is None and model.effect == "permit":
         use = {}
-    return Rule(model.id, Effect(model.effect), when, tables, use, rows, budget)
+    return Rule(model.id, Effect(model.effect), when, tables, use, rows, budget, together)
 
 
 def analyst_budget(
@@ -107,6 +111,9 @@ def _fit_for_effect(model: RuleModel, path: FieldPath, complaints: Complaints) -
         complaints.add((*path, "use"), "this rule forbids nothing", hint, at_key=True)
     if model.budget is not None:
         complaints.add((*path, "budget"), "a forbid must not have a `budget`", at_key=True)
+    if model.together is not None:
+        hint = "a permit has `together`: it restricts what the permit grants"
+        complaints.add((*path, "together"), "a forbid must not have `together`", hint, at_key=True)
     if model.rows:
         hint = "permit the rows that may be read instead"
         complaints.add((*path, "rows"), "a forbid must not have `rows`", hint, at_key=True)
@@ -138,6 +145,7 @@ def _selected(
         for table in dataset.tables
         if table.name in tables
         for column in table.columns
+        if not column.is_array
     }
     if word == "*":
         return set(there)
@@ -152,7 +160,11 @@ def _selected(
     reference = ColumnRef(table, column_name)
     if reference in there:
         return {reference}
-    if dataset.find(reference) is not None:
+    declared = dataset.find(reference)
+    if declared is not None and declared.is_array:
+        hint = "write a row rule such as `request.purpose = ANY (consents)`"
+        complaints.add(path, f"{quote_word(word)} is an array: only row rules may read it", hint)
+    elif declared is not None:
         hint = f"add {quote_word(table)} to the `tables` of the rule"
         complaints.add(path, f"{quote_word(word)} is not in a table of this rule", hint)
     elif table and dataset.table(table) is None:

@@ -3,7 +3,7 @@
 The `domain` and `step` of a column are parsed exactly and checked against the column's type.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -12,15 +12,20 @@ from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, d
 from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, Value, read_number, read_value
-from gateway.policy.files.consistency import may_be_same_table
+from gateway.policy.field_types import seconds_of
+from gateway.policy.files.table_checks import (
+    refuse_doubled_tables,
+    refuse_names_alike,
+    require_join_targets,
+    require_one_key_type,
+)
 from gateway.policy.files.unit_origins import (
-    KEY_KINDS,
     UnitOrigin,
     find_unit_origins,
     path_targets,
     require_unit_table,
 )
-from gateway.policy.model import ColumnModel, PolicyModel, TableModel, seconds_of
+from gateway.policy.model import ColumnModel, PolicyModel, TableModel
 from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
@@ -133,7 +138,11 @@ def _bound(value: Value | None) -> Bound | None:
 def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
     """The dataset, or None with complaints."""
     before = len(complaints.problems)
-    _same_table_twice(list(model.tables), complaints)
+    path = model.search_path or []
+    for place, name in enumerate(path):
+        if name in path[:place]:
+            complaints.add(("search_path", place), f"{quote_word(name)} is given twice")
+    refuse_doubled_tables(list(model.tables), complaints)
     columns = {
         name: found
         for name, each in model.tables.items()
@@ -150,13 +159,13 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         for name, each in model.tables.items()
     )
     require_unit_table(model.privacy.unit, tables, complaints)
-    _one_key_type(tables, complaints)
-    _joins_lead_somewhere(tables, complaints)
+    require_one_key_type(tables, complaints)
+    require_join_targets(tables, complaints)
     if all(table.public for table in tables) and len(complaints.problems) == before:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit.name, tables)
+    return Dataset(model.dataset, model.privacy.unit.name, tables, tuple(path))
 
 
 def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[str, Column] | None:
@@ -165,7 +174,7 @@ def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[st
     before = len(complaints.problems)
     if name.startswith(f"{SCHEMA}."):
         complaints.add(path, f"the schema `{SCHEMA}` is reserved for the gateway", at_key=True)
-    _same_but_for_case(model.columns, (*path, "columns"), complaints)
+    refuse_names_alike(model.columns, (*path, "columns"), complaints)
     columns = {
         each: column
         for each, of in model.columns.items()
@@ -246,6 +255,8 @@ def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Compl
 def _column(
     name: str, model: ColumnModel, path: FieldPath, complaints: Complaints
 ) -> Column | None:
+    if model.type.lower().replace(" ", "") in _ARRAYS:
+        return _array(name, model, path, complaints)
     try:
         kind = parse_type(model.type)
     except TypeUnknown as error:
@@ -279,6 +290,22 @@ def _column(
     )
 
 
+def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaints) -> Column | None:
+    """A column that only row rules read."""
+    given = {
+        "domain": model.domain,
+        "step": model.step,
+        "max_length": model.max_length,
+        "immutable": model.immutable or None,
+        "joins": model.joins,
+        "report": model.report,
+    }
+    for key in (key for key, value in given.items() if value is not None):
+        message = f"an array column must not have `{key}`, because only row rules read it"
+        complaints.add((*path, key), message, at_key=True)
+    return Column(name, parse_type("text"), column_class=model.class_, is_array=True)
+
+
 def _length_of_texts(
     model: ColumnModel,
     kind: ColumnType,
@@ -304,75 +331,5 @@ def _length_of_texts(
             )
 
 
-def _one_key_type(tables: tuple[Table, ...], complaints: Complaints) -> None:
-    """All unit keys must have one exact type, otherwise rows of one unit would count as two."""
-    first: tuple[Table, ColumnType] | None = None
-    for table in tables:
-        key = table.unit_column
-        if key is None:
-            continue
-        path = ("tables", table.name, "columns", key.name, "type")
-        if key.type.kind not in KEY_KINDS:
-            hint = "a whole number, text, varchar or uuid"
-            complaints.add(path, f"`{key.type}` cannot be the type of a unit key", hint)
-        elif first is None:
-            first = table, key.type
-        elif first[1].family is not key.type.family:
-            message = (
-                f"the unit key is `{key.type}` here but `{first[1]}` in {quote_word(first[0].name)}"
-            )
-            complaints.add(path, message)
-
-
-def _joins_lead_somewhere(tables: tuple[Table, ...], complaints: Complaints) -> None:
-    by_name = {table.name: table for table in tables}
-    for table in tables:
-        for column in table.columns:
-            if column.joins is None:
-                continue
-            path = ("tables", table.name, "columns", column.name, "joins")
-            target = by_name.get(column.joins.table)
-            if target is None:
-                hint = suggestion(column.joins.table, by_name)
-                complaints.add(path, f"table {quote_word(column.joins.table)} does not exist", hint)
-            elif (other := target.column(column.joins.column)) is None:
-                hint = suggestion(column.joins.column, (one.name for one in target.columns))
-                complaints.add(path, f"column {quote_word(str(column.joins))} does not exist", hint)
-            elif not _comparable(column.type.family, other.type.family):
-                message = f"`{column.type}` cannot be equal to `{other.type}` of {quote_word(str(column.joins))}"
-                complaints.add(path, message)
-
-
-def _comparable(one: Family, other: Family) -> bool:
-    numbers = {Family.WHOLE, Family.EXACT}
-    return one is other or {one, other} <= numbers
-
-
-def _same_table_twice(names: list[str], complaints: Complaints) -> None:
-    """A table that is protected under one name must not be public under another."""
-    for place, name in enumerate(names):
-        for earlier in names[:place]:
-            if may_be_same_table(earlier, name):
-                message = (
-                    f"{quote_word(name)} may be the table {quote_word(earlier)} under another name"
-                )
-                complaints.add(
-                    ("tables", name), message, "write both names with their schemas", at_key=True
-                )
-
-
-def _same_but_for_case(
-    names: Mapping[str, object], path: FieldPath, complaints: Complaints
-) -> None:
-    """Sources differ in whether case counts; names that differ by case alone would be mixed up."""
-    for doubled in _doubles(names):
-        message = f"{quote_word(doubled)} differs from another name only in upper and lower case"
-        complaints.add((*path, doubled), message, at_key=True)
-
-
-def _doubles(names: Iterable[str]) -> list[str]:
-    seen: dict[str, str] = {}
-    return [name for name in names if seen.setdefault(name.lower(), name) != name]
-
-
+_ARRAYS = frozenset({"text[]", "varchar[]", "charactervarying[]"})
 _BOOLEANS = frozenset({"boolean", "bool"})

@@ -33,7 +33,11 @@ def find_unit_origins(
 ) -> Mapping[str, UnitOrigin]:
     """How the rows of each protected table have their unit; tables with a complaint are left out."""
     protected = {name: one for name, one in model.tables.items() if not one.public}
-    paths = _Paths(columns, protected)
+    keys = {
+        table: {name: one for name, one in own.items() if not one.is_array}
+        for table, own in columns.items()
+    }
+    paths = _Paths(keys, protected)
     ends: dict[str, ColumnRef] = {}
     for name, table in protected.items():
         if table.unit_key is None:

@@ -170,21 +170,9 @@ SELECT AVG(m) FROM (SELECT patient_id, percentile_cont(0.5) WITHIN GROUP (ORDER 
 -- code: GW118
 SELECT COUNT(*) FROM (SELECT patient_id, string_agg(diagnosis, ',') AS m FROM visits GROUP BY patient_id) t;
 
--- title: union of persons
--- code: GW105
-SELECT COUNT(*) FROM (SELECT patient_id FROM patients UNION SELECT patient_id FROM visits) t;
-
--- title: except of persons
--- code: GW105
-SELECT COUNT(*) FROM (SELECT patient_id FROM patients EXCEPT SELECT patient_id FROM visits) t;
-
 -- title: except all of persons
 -- code: GW105
 SELECT COUNT(*) FROM (SELECT patient_id FROM patients EXCEPT ALL SELECT patient_id FROM visits) t;
-
--- title: intersect of persons
--- code: GW105
-SELECT COUNT(*) FROM (SELECT patient_id FROM patients INTERSECT SELECT patient_id FROM visits) t;
 
 -- title: union of persons and public rows
 -- code: GW105
@@ -241,14 +229,6 @@ SELECT COUNT(*) FROM patients, unnest(ARRAY[1, 2]) u;
 -- title: an unnested column
 -- code: GW116
 SELECT COUNT(*) FROM patients p, LATERAL unnest(ARRAY[p.income]) u;
-
--- title: lateral over rows of persons
--- code: GW113
-SELECT COUNT(*) FROM patients p, LATERAL (SELECT v.cost FROM visits v WHERE v.patient_id = p.patient_id LIMIT 1) l;
-
--- title: a correlated scalar subquery
--- code: GW113
-SELECT AVG((SELECT SUM(v.cost) FROM visits v WHERE v.patient_id = p.patient_id)) FROM patients p;
 
 -- title: a correlated scalar subquery in WHERE
 -- code: GW113

@@ -48,7 +48,7 @@ CREATE TABLE refills (prescription_id bigint);
 def _described(visits: str) -> SourceTables:
     with duckdb.connect(":memory:") as connection:
         connection.execute(_TABLES + visits + _REST)
-        return SourceTables("main", read_duckdb(lambda sql: connection.execute(sql).fetchall()))
+        return SourceTables(("main",), read_duckdb(lambda sql: connection.execute(sql).fetchall()))
 
 
 def _visits(of: str = "bigint PRIMARY KEY", more: str = "") -> str:
