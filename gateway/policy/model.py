@@ -7,7 +7,10 @@ type.
 `field_types` has the types of their fields.
 """
 
+<<<<<<< HEAD
 from dataclasses import dataclass
+=======
+>>>>>>> units
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -49,7 +52,6 @@ from gateway.policy.field_types import (
     UnitName,
     Written,
     integer_field,
-    refuse,
     require_text,
 )
 
