@@ -9,9 +9,10 @@ looking at a row, around everything else. Then all tables are empty relations on
 would show nothing.
 """
 
+import re
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from sqlglot import exp
@@ -41,6 +42,7 @@ from gateway.binding.extensions import postgresql_sql, replace_medians
 from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
 from gateway.binding.queries import QueryBinder
 from gateway.binding.select_list import has_aggregate
+from gateway.binding.sources import close_relation
 from gateway.binding.staging import make_sql
 from gateway.binding.text.allowlist import check_shape
 from gateway.binding.text.classify import Statement, StatementKind, classify
@@ -62,6 +64,8 @@ from gateway.plan.uses import plan_tables, plan_uses
 from gateway.ranges.rounding import rounding_uses
 
 _EQUAL: Final = (exp.EQ, exp.NEQ)
+_UNDEFINED_TABLE: Final = "42P01"
+_NO_RELATION: Final = re.compile(r'relation "(.*)" does not exist', re.DOTALL)
 
 
 def is_empty_query(tree: exp.Expression) -> bool:
@@ -136,18 +140,24 @@ def bind(
     *,
     parameters: Sequence[Given] = (),
     describe: Describe | None = None,
+    search_path: Sequence[str] | None = None,
 ) -> Bound:
     """What the statement means for someone who sees this dataset, or the refusal.
 
-    With `describe` PostgreSQL is asked first: what it does not take gets its own words and position.
+    With `describe` PostgreSQL is asked first: what it does not take gets its own words and position. `search_path` is
+    the session's, under which PostgreSQL describes; without one it is the dataset's.
     """
     statement = classify(strip_database_name(sql, dataset))
+    context = _Context(dataset, search_path)
     if describe is None:
-        return _bound(statement, dataset, parameters)
+        return _bound(statement, context, parameters)
     if statement.kind is StatementKind.PASS:
         return _passing(statement)
-    original = describe_result(postgresql_sql(statement.query), describe)
-    bound = _bound_or_chatter(statement, dataset, parameters)
+    try:
+        original = describe_result(postgresql_sql(statement.query), describe)
+    except Refusal as refusal:
+        raise _with_close_relation(refusal, dataset) from None
+    bound = _bound_or_chatter(statement, context, parameters)
     if isinstance(bound, Cut):
         return _agreed(bound, original, describe)
     return replace(bound, result=original)
@@ -167,14 +177,32 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
     return drop_disagreeing_guards(agreed, describe)
 
 
-def _bound_or_chatter(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What names are resolved in: the visible dataset and a search path."""
+
+    dataset: Dataset
+    search_path: Sequence[str] | None
+
+
+def _with_close_relation(refusal: Refusal, dataset: Dataset) -> Refusal:
+    """PostgreSQL's refusal of an unknown relation, with a visible table of a similar name as its hint."""
+    named = _NO_RELATION.match(refusal.detail)
+    if refusal.hint or named is None or refusal.sqlstate != _UNDEFINED_TABLE:
+        return refusal
+    return refusal.with_hint(close_relation(dataset, named[1]))
+
+
+def _bound_or_chatter(
+    statement: Statement, context: _Context, parameters: Sequence[Given]
+) -> Bound:
     """What PostgreSQL takes and we do not is the twin's affair, where it names nothing of the source."""
     try:
-        return _bound(statement, dataset, parameters)
+        return _bound(statement, context, parameters)
     except LimitExceeded:
         raise
     except Refusal:
-        if not is_catalog_query(statement.query, dataset):
+        if not is_catalog_query(statement.query, context.dataset):
             raise
     return _passing(statement)
 
@@ -183,11 +211,11 @@ def _passing(statement: Statement) -> PassThrough:
     return PassThrough(as_catalog_query(statement))
 
 
-def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
+def _bound(statement: Statement, context: _Context, parameters: Sequence[Given]) -> Bound:
     if statement.kind is StatementKind.PASS:
         return _passing(statement)
     try:
-        return _bind(statement, dataset, parameters)
+        return _bind(statement, context, parameters)
     except RecursionError as error:
         # the limits make this unreachable; it is here so that being wrong about that is a refusal
         raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement is too deeply nested") from error
@@ -195,7 +223,7 @@ def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) 
 
 def _bind(
     statement: Statement,
-    dataset: Dataset,
+    context: _Context,
     parameters: Sequence[Given],
     *,
     selecting: bool = True,
@@ -208,7 +236,13 @@ def _bind(
     check_shape(tree)
     check_literals(tokens, tree)
     tree = replace_medians(with_parameters(tree, parameters))
-    cutting = CutBuilder(dataset, _names(tokens), empty=is_empty_query(tree), selecting=selecting)
+    cutting = CutBuilder(
+        context.dataset,
+        _names(tokens),
+        empty=is_empty_query(tree),
+        selecting=selecting,
+        search_path=context.search_path,
+    )
     relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
     if isinstance(relation, ProtectedRows):
         raise unit_rows_refusal(relation.plan)
@@ -234,7 +268,7 @@ def _bind(
     )
     if not cutting.selected:
         return cut
-    counted = _bind(statement, dataset, parameters, selecting=False)
+    counted = _bind(statement, context, parameters, selecting=False)
     if not isinstance(counted, Cut):
         raise BrokenPlan("a statement that chooses and counts nothing")
     # what is written is a grouping, and is permitted like one
@@ -290,7 +324,7 @@ _OF_THE_MOMENT: Final = frozenset(
 )
 LONGEST_KEPT: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
-_Key: TypeAlias = tuple[str, tuple[Given, ...], bool]
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, tuple[str, ...] | None]
 
 
 class StatementCache:
@@ -305,23 +339,25 @@ class StatementCache:
         sql: str,
         parameters: Sequence[Given] = (),
         describe: Describe | None = None,
+        search_path: tuple[str, ...] | None = None,
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
-        key = (sql, tuple(parameters), describe is not None)
+        key = (sql, tuple(parameters), describe is not None, search_path)
         found = self._known.find(key)
         if found is None:
-            found = self._fresh(sql, key[1], describe)
+            found = self._fresh(key, describe)
             if len(sql) <= LONGEST_KEPT and not _passes_over(found):
                 self._known.put(key, found)
         if isinstance(found, Refusal):
             raise copy(found)  # its traceback would be shared, too
         return found
 
-    def _fresh(
-        self, sql: str, parameters: tuple[Given, ...], describe: Describe | None
-    ) -> Bound | Refusal:
+    def _fresh(self, key: _Key, describe: Describe | None) -> Bound | Refusal:
+        sql, parameters, _, path = key
         try:
-            return bind(sql, self._dataset, parameters=parameters, describe=describe)
+            return bind(
+                sql, self._dataset, parameters=parameters, describe=describe, search_path=path
+            )
         except Refusal as refusal:
             return refusal.with_traceback(None)
 

@@ -13,7 +13,7 @@ INVARIANT: equal plans are released once. Names of constants cannot be written b
 underscores than any name in the text.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -181,9 +181,11 @@ class CutBuilder:
         *,
         empty: bool = False,
         selecting: bool = True,
+        search_path: Sequence[str] | None = None,
     ) -> None:
         """`selecting`: the most frequent keys are chosen, where nothing but their names is asked."""
         self.dataset = dataset
+        self.search_path = dataset.searched if search_path is None else search_path
         self.empty = empty
         self.selecting = selecting
         self.selected = False

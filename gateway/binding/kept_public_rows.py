@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from gateway.binding.aggregates import is_aggregate
 from gateway.binding.binder import Environment
-from gateway.binding.joins import conjunct_nodes
+from gateway.binding.join_order import conjunct_nodes
 from gateway.binding.outer_join_form import OuterJoinForm, read_form
 from gateway.binding.text.dialect import fold_name, identifier, name_of_function, result_name
 from gateway.catalog.tables import Dataset

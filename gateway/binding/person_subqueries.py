@@ -15,14 +15,8 @@ from sqlglot import exp
 
 from gateway.binding.binder import Binder, Environment, Key, SelectRows, Tree
 from gateway.binding.expressions import ScalarBinder, Subqueries
-from gateway.binding.joins import (
-    JoinBinder,
-    conjoin,
-    conjunct_nodes,
-    refresh_column,
-    ungrouped_column_refusal,
-    whole_row_refusal,
-)
+from gateway.binding.join_order import conjoin, conjunct_nodes, refresh_column
+from gateway.binding.joins import JoinBinder, ungrouped_column_refusal, whole_row_refusal
 from gateway.binding.operands import compare
 from gateway.binding.scope import Scope, Visible, expression_key, unknown_column_refusal
 from gateway.binding.select_list import Item, has_aggregate, has_window, items_of

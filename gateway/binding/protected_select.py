@@ -21,14 +21,8 @@ from gateway.binding.binder import (
 )
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.finishing import FinishingBinder
-from gateway.binding.joins import (
-    JoinBinder,
-    conjoin,
-    conjunct_nodes,
-    refresh_column,
-    ungrouped_column_refusal,
-    whole_row_refusal,
-)
+from gateway.binding.join_order import conjoin, conjunct_nodes, refresh_column
+from gateway.binding.joins import JoinBinder, ungrouped_column_refusal, whole_row_refusal
 from gateway.binding.person_subqueries import by_names, first_of_each, resolve_names
 from gateway.binding.scope import Scope, Visible, expression_key
 from gateway.binding.select_list import (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from gateway.binding.binder import ProtectedRows
-from gateway.binding.joins import conjoin
+from gateway.binding.join_order import conjoin
 from gateway.binding.operands import compare
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import PerUnit

@@ -16,13 +16,13 @@ from gateway.binding.binder import (
     Tree,
 )
 from gateway.binding.expressions import ScalarBinder
-from gateway.binding.joins import (
-    JoinBinder,
+from gateway.binding.join_order import (
+    common_equalities,
     conjoin,
     conjunct_nodes,
-    is_protected_tree,
-    looks_out,
+    naming_key,
 )
+from gateway.binding.joins import JoinBinder, is_protected_tree, looks_out
 from gateway.binding.operands import compare
 from gateway.binding.person_subqueries import Inside, PersonQuery
 from gateway.binding.select_list import has_aggregate, has_window, items_of
@@ -131,6 +131,10 @@ class SubqueryBinder:
         )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]
+        common = [scalars.condition(part, filtering=True) for part in common_equalities(pending)]
+        within = {one.id for one in inside.plan.fields}
+        # what the arms of an OR have in common compares the rows here with those around
+        conditions += [one for one in common if not column_ids(one) <= within]
         if what is not None:
             items = items_of(query, joining.scope)
             _require_columns(what, len(items))
@@ -167,7 +171,8 @@ class SubqueryBinder:
         if not isinstance(rows.plan.label, Protected):
             raise _nested()
         name = rows.queries.cutting.alias("mark")
-        rows.plan = Mark(rows.plan, inner, condition, name)
+        with naming_key(rows.queries.cutting.dataset, condition, rows.plan, inner):
+            rows.plan = Mark(rows.plan, inner, condition, name)
         return Ref(rows.plan.fields[-1])
 
     def _staging(self) -> StageBinder:

@@ -11,7 +11,7 @@ INVARIANT: an error names the source's address, never the password, and never re
 value.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -84,9 +84,14 @@ class Connections:
     spare: Engine
 
     @classmethod
-    def open(cls, url: URL, size: int, spare: int) -> "Connections":
+    def open(
+        cls, url: URL, size: int, spare: int, search_path: Sequence[str] = ()
+    ) -> "Connections":
         """Make the pools; no connection is opened yet."""
-        return cls(_engine(url, pool_size=size), _engine(url, pool_size=spare, max_overflow=0))
+        return cls(
+            _engine(url, search_path, pool_size=size),
+            _engine(url, search_path, pool_size=spare, max_overflow=0),
+        )
 
     def on_connect(self, told: Callable[..., None]) -> None:
         """Call this for every new connection, before its first statement."""
@@ -177,7 +182,7 @@ def statement_stopper(connection: Connection, watch: StatementWatch) -> Callable
     return cancel
 
 
-def _engine(url: URL, **pool: int) -> Engine:
+def _engine(url: URL, search_path: Sequence[str], **pool: int) -> Engine:
     # no ping before use: a statement that meets a dead connection is asked again on a new one
     return create_engine(
         url,
@@ -185,16 +190,23 @@ def _engine(url: URL, **pool: int) -> Engine:
         pool_timeout=0 if "max_overflow" in pool else 30,
         pool_reset_on_return="rollback",
         isolation_level="AUTOCOMMIT",
-        connect_args=_arguments(url),
+        connect_args=_arguments(url, search_path),
         hide_parameters=True,
         **pool,
     )
 
 
-def _arguments(url: URL) -> dict[str, Any]:
+def _arguments(url: URL, search_path: Sequence[str]) -> dict[str, Any]:
     options = " ".join(f"-c {name}={value}" for name, value in _PINNED.items())
+    options += _searching(search_path)
     given = url.query.get("options", "")
     return {"connect_timeout": PATIENCE_S, "options": f"{given} {options}".strip()}
+
+
+def _searching(search_path: Sequence[str]) -> str:
+    """The option of a search path; each name is quoted, and blanks are escaped."""
+    path = ",".join(f'"{one}"' for one in search_path).replace(" ", "\\ ")
+    return f" -c search_path={path}" if path else ""
 
 
 _PATIENCE_S: Final = 5
@@ -204,10 +216,12 @@ _MOST_PARTS: Final = 8
 
 
 @contextmanager
-def open_source(url: URL) -> Iterator[Connection]:
+def open_source(url: URL, search_path: Sequence[str] = ()) -> Iterator[Connection]:
     """An engine that can read from the source, or an error that names the source."""
-    there, _ = split_parts(url)
-    engine = create_engine(there, poolclass=NullPool, connect_args=_arguments_connect(there))
+    # the catalog is read without opening what views read
+    there = split_parts(url)[0].difference_update_query(["allowed_directories"])
+    arguments = _arguments_connect(there, search_path)
+    engine = create_engine(there, poolclass=NullPool, connect_args=arguments)
     try:
         with engine.connect() as connection:
             old = old_version(connection)
@@ -241,7 +255,7 @@ def source_address(url: URL) -> str:
     return there.render_as_string()
 
 
-def _arguments_connect(url: URL) -> dict[str, Any]:
+def _arguments_connect(url: URL, search_path: Sequence[str]) -> dict[str, Any]:
     if url.get_backend_name() == "duckdb":
         config = {"enable_external_access": "false", "lock_configuration": "true"}
         return {"read_only": True, "config": config}
@@ -252,7 +266,7 @@ def _arguments_connect(url: URL) -> dict[str, Any]:
         "lock_timeout": str(_PATIENCE_S * 1000),
     }
     ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    options = f"{url.query.get('options', '')} {ours}"
+    options = f"{url.query.get('options', '')} {ours}{_searching(search_path)}"
     return {"connect_timeout": _PATIENCE_S, "options": options.strip()}
 
 

@@ -3,6 +3,7 @@
 These nodes read one relation or none. Staged rows are public or released before a plan runs; constants read them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -11,7 +12,16 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import WindowCall
-from gateway.plan.fields import Field, Label, Protected, Public, ReleasedLabel, Tie, column_id
+from gateway.plan.fields import (
+    Field,
+    Label,
+    PathKey,
+    Protected,
+    Public,
+    ReleasedLabel,
+    Tie,
+    column_id,
+)
 from gateway.plan.narrowed_domains import conjuncts, narrow_fields
 from gateway.plan.node import (
     NO_CLAIMS,
@@ -24,6 +34,7 @@ from gateway.plan.node import (
     plan_size,
     require_boolean,
     require_columns,
+    walk_nodes,
     with_own_ids,
 )
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
@@ -31,7 +42,10 @@ from gateway.plan.scalars import Call, Literal, Ref, Scalar
 
 @dataclass(frozen=True)
 class Scan:
-    """A table of the source; its domains are enforced here, rows without a unit are dropped here."""
+    """A table of the source; its domains are enforced here, rows without a unit are dropped here.
+
+    A row of a table with a unit path has the unit at its end. Rows are dropped whose path leads to no row, or to no unit.
+    """
 
     table: Table
     alias: str
@@ -49,14 +63,14 @@ class Scan:
         label: Label = Public()
         if protection is not None:
             label = Protected(self.unit, protection.rows_per_unit, protection.groups_per_unit)
-        key = None if protection is None else protection.unit_key
-        columns = tuple(self._field(column, key) for column in self.table.columns)
-        object.__setattr__(self, "fields", columns)
+        object.__setattr__(self, "fields", tuple(map(self._field, self.table.columns)))
         object.__setattr__(self, "label", label)
 
-    def _field(self, column: Column, key: str | None) -> Field:
-        protected = key is not None
-        ties = column.name == key
+    def _field(self, column: Column) -> Field:
+        protected = not self.table.public
+        ties = column is self.table.unit_column
+        keys = frozenset(self._keys(column))
+        is_edge = any(not one.own for one in keys)
         # enforcing turns NaN into NULL; and values outside of a set, but where the source has no NULL,
         # these have no group to be in
         blanks = protected and column.type.family is Family.FLOAT
@@ -64,12 +78,20 @@ class Scan:
             column_id(self.alias, column.name),
             column.type,
             column.domain,
-            nullable=not ties and (column.nullable or blanks),
+            nullable=not ties and not is_edge and (column.nullable or blanks),
             origins=frozenset({ColumnRef(self.table.name, column.name)})
             if protected
             else frozenset(),
             tie=Tie.ALWAYS if ties else Tie.NONE,
+            keys=keys,
         )
+
+    def _keys(self, column: Column) -> Iterator[PathKey]:
+        path = self.table.path
+        if path is not None and path.edge.column.name == column.name:
+            yield PathKey(path.edge.target, own=False)
+        if column.is_path_key and not self.table.public:
+            yield PathKey(ColumnRef(self.table.name, column.name), own=True)
 
 
 @dataclass(frozen=True)
@@ -182,7 +204,9 @@ class Window(SameRows):
         require_columns(self)
         added = []
         for name, call in self.items:
-            if not any(is_unit(key) for key in call.partition):
+            # a sample is of rows of each person, whatever columns are there: it is the gateway's own
+            is_own = call.function == "sample_number"
+            if not is_own and not any(is_unit(key) for key in call.partition):
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,
                     f"the window of `{call.function}` contains rows of different persons",
@@ -194,6 +218,12 @@ class Window(SameRows):
     @property
     def scalars(self) -> tuple[Scalar, ...]:
         return tuple(scalar for _, call in self.items for scalar in call.scalars)
+
+
+def stored_tables(plan: Node) -> frozenset[str]:
+    """The tables of the source that the plan reads, those on unit paths too."""
+    scans = (one for one in walk_nodes(plan) if isinstance(one, Scan))
+    return frozenset(name for one in scans for name in one.table.stored_tables)
 
 
 def _is_first(condition: Scalar) -> bool:

@@ -289,7 +289,7 @@ class MeasurementBuilder:
         return sum_
 
     def away(self, summed: Summand) -> Distance:
-        """From where the sum is told, and how far it is from there times the count."""
+        """The origin of the sum, and its distance from the origin times the count."""
         lattice = summed.lattice
         if lattice.width == 0:
             # all values are one: how many there are is all that can be told

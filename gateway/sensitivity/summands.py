@@ -42,7 +42,7 @@ class Summand:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Where the sum of values is told from: it is `origin * count + away`."""
+    """The origin from which a sum is measured: the sum is `origin * count + away`."""
 
     origin: Fraction
     away: Linear

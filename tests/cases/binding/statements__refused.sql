@@ -100,7 +100,7 @@ SET ROLE postgres;
 
 -- title: set the search path
 -- code: GW104
-SET search_path = secret;
+SET search_path = pg_toast;
 
 -- title: set a session authorisation
 -- code: GW104
