@@ -194,7 +194,7 @@ def _positive(what: exp.Expression) -> exp.Expression:
     return _not_zero(_call("GREATEST", what, _text("0")))
 
 
-def _only(condition: exp.Expression, what: exp.Expression) -> exp.Expression:
+def _only(condition: exp.Expression | exp.Condition, what: exp.Expression) -> exp.Expression:
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=condition, true=what.copy())]))
 
 
