@@ -160,6 +160,7 @@ class Cut:
     traced: TracedSql | None = None
     again: RerunSql | None = None
     instead: "Cut | None" = None
+    notices: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[Release, ...]:
