@@ -56,6 +56,7 @@ from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
     intervals_as_casts,
+    plain_numbers,
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
@@ -172,7 +173,8 @@ def _bind(
     selecting: bool = True,
     probing: bool = False,
 ) -> Bound:
-    text = intervals_as_casts(statement.query, tokens_of(statement.query))
+    text = plain_numbers(statement.query)
+    text = intervals_as_casts(text, tokens_of(text))
     tokens = tokens_of(text)
     check_lexing(tokens)
     tree = parse(text, tokens)
@@ -219,6 +221,7 @@ def _bind(
         traced=_traced(trace),
         again=trace.again,
         notices=(PROBED,) if probing else (),
+        listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
         return cut

@@ -17,15 +17,19 @@ from gateway.binding.binder import (
     Environment,
     FreeRelation,
     JoinTree,
+    LateralRows,
     Leaf,
     ProtectedRows,
     Relation,
     Tree,
 )
+from gateway.binding.joins import is_protected_tree, looks_out
+from gateway.binding.person_subqueries import Beside, PersonQuery
 from gateway.binding.scope import FromRelation, Scope, Visible
 from gateway.binding.text.dialect import fold_name, identifier, name_of_function, quote_name
 from gateway.catalog.tables import OWN_TABLES, SCHEMA, Dataset, Table, is_system_table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
+from gateway.plan.node import Node
 from gateway.plan.relations import Project, Scan
 from gateway.plan.scalars import Ref
 
@@ -180,17 +184,43 @@ class Sources:
         name = _alias(node) or ""
         inner = node.this
         if isinstance(inner, exp.Subquery):
-            relation = self._queries.query(inner.this, self._around, self._scope, "")
+            query = inner.this
+            tree: Tree | None = None
+            if isinstance(query, exp.Select) and query.args.get("from_") is not None:
+                around = self._around.inside(query.args.get("with_"))
+                first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
+                tree = Sources(self._queries, around, self._scope).tree(first, joins)
+                if is_protected_tree(tree) and looks_out(query, tree, self._scope):
+                    return self._of_persons(node, query, tree, around)
+                relation = self._queries.select(query, self._around, self._scope, tree)
+            else:
+                relation = self._queries.query(query, self._around, self._scope, "")
             if isinstance(relation, ProtectedRows):
                 raise UnsupportedSql(
                     Code.CORRELATED,
-                    "LATERAL is not supported over protected rows",
-                    "join on the unit key instead",
+                    "this form of LATERAL is not supported over protected rows",
+                    "compare the unit keys in its WHERE clause, or join on the unit key",
                 )
             inner.set("this", relation.query)
             leaf = _free_leaf(node, relation, name)
             return replace(leaf, of=None)  # it depends on the rows beside it: never a constant
         return self._function(node)
+
+    def _of_persons(
+        self, node: exp.Lateral, query: exp.Select, tree: Tree, around: Environment
+    ) -> Leaf:
+        """Rows of persons that are bound when the rows before them are known."""
+        queries = self._queries
+
+        def beside(plan: Node, scope: Scope) -> LateralRows:
+            rows = Beside(queries, around, plan, scope)
+            return PersonQuery(rows, query, tree, around, None).relation(single=False)
+
+        renamed = _column_aliases(node)
+        source = FromRelation(
+            _alias(node) or "", (), protected=True, complete=False, renamed=renamed
+        )
+        return Leaf(source, node, None, lateral=beside)
 
     def _function(self, node: exp.Expression) -> Leaf:
         """A function in FROM: it reads constants or the rows beside it, and stays on the twin."""

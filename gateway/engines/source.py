@@ -39,8 +39,8 @@ from gateway.errors import Code, LimitExceeded
 from gateway.events import Emit, ignore_event
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.lru_cache import LruCache
-from gateway.plan.node import BrokenPlan, walk_nodes
-from gateway.plan.relations import Scan, StagedRows
+from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows, stored_tables
 from gateway.sensitivity.choices import Histogram
 
 _MOST: Final = 256
@@ -313,14 +313,7 @@ class SourceDatabase:
 
 def table_names(releases: Sequence[BoundedRelease]) -> list[str]:
     """The tables that releases read, by name."""
-    return sorted(
-        {
-            one.table.name
-            for release in releases
-            for one in walk_nodes(release.rows)
-            if isinstance(one, Scan)
-        }
-    )
+    return sorted({name for release in releases for name in stored_tables(release.rows)})
 
 
 def select_all(dialect: Dialect, table: Table) -> Select[Any]:

@@ -87,7 +87,8 @@ class Request:
     `parameters` are texts as PostgreSQL reads them, `types` the types that the client gives them, as
     PostgreSQL's type numbers; `idempotency` is the client's key and a digest of its request; `zone` is the
     session's time zone, `search_path` its search path, or None for the dataset's. `fresh`: no earlier answer may be
-    reused.
+    reused. `address` is the peer of the connection, and `tls` says whether the connection is encrypted; a proxy in front
+    of the gateway is the peer.
     """
 
     sql: str
@@ -101,6 +102,7 @@ class Request:
     accuracy: Accuracy | None = None
     zone: str = "UTC"
     fresh: bool = False
+    tls: bool = False
     search_path: str | None = None
 
 

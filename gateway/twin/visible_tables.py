@@ -98,8 +98,9 @@ def _visible(table: Table, tables: Mapping[str, Table], path: Sequence[str]) -> 
 def _keys(table: Table) -> list[tuple[str, ...]]:
     """The primary key, and other unique columns behind it."""
     found = [table.primary_key] if table.primary_key else []
-    if table.protection is not None and table.protection.rows_per_unit == 1:
-        found.append((table.protection.unit_key,))
+    key = table.unit_column
+    if key is not None and table.has_one_row:
+        found.append((key.name,))
     return list(dict.fromkeys(found))
 
 

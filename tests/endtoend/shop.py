@@ -18,7 +18,7 @@ import duckdb
 import psycopg
 from endtoend.clinic_gateway import dsn, shown
 from endtoend.clinic_policy import PRICE
-from fix_servers import SharedServers, ground_and_twin
+from fix_servers import SharedServers, foundation_and_twin
 from psycopg import sql
 from sqlalchemy import URL
 
@@ -163,16 +163,16 @@ def _write_policies(folder: Path) -> None:
 
 def _served(home: Path, environment: dict[str, str], servers: SharedServers) -> Iterator[Shop]:
     with (
-        ground_and_twin(servers, home / "state", home / "policies") as (ground, twin),
+        foundation_and_twin(servers, home / "state", home / "policies") as (foundation, twin),
         socket.create_server((HOST, 0)) as listener,
     ):
-        policies = open_policies(ground, environment=environment)
+        policies = open_policies(foundation, environment=environment)
         twin.wait_until_started()
         order = KeyOrder("alice", "os:op", datetime.now(UTC), None)
-        create_key(ground.journal, ground.trail, order, lambda _: True)
+        create_key(foundation.journal, foundation.trail, order, lambda _: True)
         with (
-            closing(open_query_service(ground, policies, twin, "rest")) as asking,
-            serve_wire(ground, policies, asking, listener),
+            closing(open_query_service(foundation, policies, twin, "rest")) as asking,
+            serve_wire(foundation, policies, asking, listener),
         ):
             alice = policies.value.subjects["alice"]
             yield Shop(asking, alice, listener.getsockname()[1], order.key.reveal())

@@ -1,4 +1,4 @@
-"""What kind of statement a text is, told from its tokens before it is parsed, and which settings SET may change.
+"""The kind of a statement, from its tokens before it is parsed, and the settings that SET may change.
 
 INVARIANT: the list of kinds is an allow-list. What begins with none of these words is refused, and a wrapper
 (cursor, COPY, EXPLAIN) is taken apart into a head that is known word by word and a query.

@@ -30,13 +30,15 @@ from sqlalchemy import Connection
 class SourceColumn:
     """`type` is PostgreSQL's name of the type; if there is none, the database's own name.
 
-    `exact_text` is true if the source calls two texts equal only if they are identical.
+    `exact_text` is true if the source calls two texts equal only if they are identical. `collation` is the name of the
+    column's collation, where the source's catalog has it.
     """
 
     name: str
     type: str
     not_null: bool
     exact_text: bool = False
+    collation: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,8 @@ SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
            SELECT FROM pg_constraint AS k
            WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]
              AND NOT k.convalidated),
-       coalesce((to_jsonb(o) ->> 'collisdeterministic')::boolean, true)
+       coalesce((to_jsonb(o) ->> 'collisdeterministic')::boolean, true),
+       coalesce(o.collnamespace::regnamespace || '.' || o.collname, '')
 FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -266,9 +269,11 @@ ORDER BY n.nspname, c.relname, k.conname
 def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
     bound = {(schema, table) for schema, table in connection.exec_driver_sql(_BOUND)}
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
-    for schema, table, column, kind, full, exact in connection.exec_driver_sql(_POSTGRESQL_COLUMNS):
+    for schema, table, column, kind, full, exact, collation in connection.exec_driver_sql(
+        _POSTGRESQL_COLUMNS
+    ):
         not_null = full and (schema, table) in bound
-        found = SourceColumn(column, kind, not_null=not_null, exact_text=exact)
+        found = SourceColumn(column, kind, not_null, exact, collation)
         columns[schema, table].append(found)
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     for schema, table, key in connection.exec_driver_sql(_unique(connection)):

@@ -196,7 +196,7 @@ class DuckdbProcess:
             "places": settings.places,
             "search_path": list(settings.search_path),
         }
-        with suppress(OSError):  # whoever waits for it is told
+        with suppress(OSError):  # the caller that waits for it gets the error
             self._line.sendall(encode(FrameKind.OPEN, document))
 
     @property
