@@ -105,7 +105,7 @@ def _row(count: PreviewedCount) -> list[str]:
 
 def _groups(count: PreviewedCount) -> str:
     if count.refusal is not None:
-        return f"refused: {printable(count.refusal)}"
+        return f"refused ({count.refusal.partition(':')[0]})"
     if count.groups is None:
         return f"found, of {count.shown_from} or more"
     return f"{count.groups:,}"
