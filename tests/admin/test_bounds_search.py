@@ -73,16 +73,16 @@ def test_bounds_are_found_and_paid_through_the_pipeline(
     assert loaded is not None
     dataset = loaded.policies["bounds_shop"].dataset
     searches = [new_search(dataset, f"orders.{name}", None) for name in ("total", "placed")]
-    with foundation_and_twin(servers, tmp_path / "home", policies) as (ground, twin):
+    with foundation_and_twin(servers, tmp_path / "home", policies) as (foundation, twin):
 
         def spent() -> dict[str, Fraction]:
-            with ground.engine.connect() as connection:
+            with foundation.engine.connect() as connection:
                 found = standings(connection, utc_now(), dataset="bounds_shop")
                 return {one.account: one.epsilon_spent.value for one in found}
 
         def find(epsilon: str) -> list[tuple[str, Fraction]]:
             price = Epsilon.parse(epsilon)
-            found = find_bounds(ground, twin, loaded, "bounds_shop", searches, epsilon=price)
+            found = find_bounds(foundation, twin, loaded, "bounds_shop", searches, epsilon=price)
             return [(one.suggestion, one.paid) for one in found]
 
         total, placed = find("4")
@@ -96,7 +96,7 @@ def test_bounds_are_found_and_paid_through_the_pipeline(
         with pytest.raises(BudgetExhausted):
             find("40")
         assert spent() == before
-        assert ground.verify_trail().intact
+        assert foundation.verify_trail().intact
 
 
 def search_of(of: str, low: object, high: object, step: str, left: int = 3) -> Search:

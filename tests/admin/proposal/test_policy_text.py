@@ -15,6 +15,7 @@ from fix_gateway import no_gateway
 from fix_sample import plain
 from laws import for_each
 from sqlalchemy import URL
+from warm_python import forks
 
 from gateway.cli import main
 
@@ -160,13 +161,15 @@ def test_init_refuses_what_it_cannot_tell(
 def terminal(tmp_path: Path) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
     """`policy init` of a hospital with a terminal in front of it; its policy goes to a pipe."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gateway", "policy", "init", duckdb_of(tmp_path, "omop")],
-        stdin=theirs,
-        stderr=theirs,
-        stdout=subprocess.PIPE,
-        env=no_gateway(),
-    )
+    source = duckdb_of(tmp_path, "omop")
+    with forks():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "policy", "init", source],
+            stdin=theirs,
+            stderr=theirs,
+            stdout=subprocess.PIPE,
+            env=no_gateway(),
+        )
     os.close(theirs)
     yield ours, process
     process.kill()
