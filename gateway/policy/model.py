@@ -177,6 +177,7 @@ class ColumnModel(Model):
     joins: Line | None = None
     report: ReportModel | None = None
     levels: Line | None = None
+    nulls: Literal["none"] | None = None
 
 
 class TableModel(Model):
