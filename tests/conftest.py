@@ -107,8 +107,7 @@ def _is_asked_for(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    # what is imported and collected stays to the end: no collection of garbage has to look at it, now or later
-    gc.collect()
+    # what is imported and collected stays to the end: no collection of garbage looks at it, not even once
     gc.freeze()
     gc.enable()
     # after that Python's own thresholds would take a tenth of the time

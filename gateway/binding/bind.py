@@ -53,6 +53,7 @@ from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
     intervals_as_casts,
+    plain_numbers,
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
@@ -227,7 +228,8 @@ def _bind(
     *,
     selecting: bool = True,
 ) -> Bound:
-    text = intervals_as_casts(statement.query, tokens_of(statement.query))
+    text = plain_numbers(statement.query)
+    text = intervals_as_casts(text, tokens_of(text))
     tokens = tokens_of(text)
     check_lexing(tokens)
     tree = parse(text, tokens)
@@ -262,6 +264,7 @@ def _bind(
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
+        listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
         return cut

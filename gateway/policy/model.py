@@ -8,7 +8,7 @@ type.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -104,15 +104,6 @@ class UnitModel(Model):
         if isinstance(value, list) or value is None:
             require_text(value, "a unit")
         return {"name": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _require_both(self) -> Self:
-        if (self.table is None) is not (self.key is None):
-            refuse(
-                "`unit` must have both `table` and `key`, or neither",
-                "write `unit: {name: patient, table: patients, key: patient_id}`",
-            )
-        return self
 
 
 class _OrName:

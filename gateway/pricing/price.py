@@ -227,7 +227,7 @@ def estimate_price(
             release = releases[names.index(cells.name)]
             for at, form in enumerate(cells.forms):
                 if form is not None:
-                    margins[at] = _wider(margins[at], _margin(form, release))
+                    margins[at] = _wider(margins[at], expected_margin(form, release))
                     ranks[at] = _wider(ranks[at], release.rank_error(form))
     columns = tuple(
         ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
@@ -265,7 +265,7 @@ def _named(releases: Sequence[AnalyzedRelease]) -> Iterator[tuple[str, Analysis]
             yield f"r{place + 1}.{number + 1}", part
 
 
-def _margin(form: Form, release: PricedRelease) -> float | None:
+def expected_margin(form: Form, release: PricedRelease) -> float | None:
     """Half of the interval of a cell over nothing, where it is widest among the grouping sets."""
     widest = 0.0
     for level in release.rolled.levels:

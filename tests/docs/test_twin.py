@@ -7,7 +7,7 @@ import pytest
 from docs.markdown import rows, sections
 
 from gateway.postgres_server import os_user as account
-from gateway.twin import template
+from gateway.twin import stand_ins, template
 from gateway.twin.pool import MOST, MOST_OF_ONE
 from gateway.twin.settings import _SERVER, MEMORY, SESSION
 
@@ -15,7 +15,7 @@ _TEXT = (Path(__file__).parents[2] / "docs" / "twin.md").read_text()
 _LISTS = {
     "Volatile functions that are kept": template.VOLATILE_KEPT,
     "Other functions that are taken back": template.FUNCTIONS_TAKEN,
-    "Relations that are taken back": template.RELATIONS_TAKEN,
+    "Relations that are empty": stand_ins.RELATIONS_EMPTIED,
     "Languages that are taken back": template.LANGUAGES_TAKEN,
 }
 

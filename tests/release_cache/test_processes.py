@@ -12,6 +12,7 @@ import pytest
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
 from release_cache.log_entries import Desk, entry
+from warm_python import forks
 
 from gateway.config import Settings
 
@@ -49,13 +50,15 @@ def buying(settings: Settings, home: Path, number: int) -> Iterator[Buyer]:
         "secret": AUDIT_SECRET.decode(),
         "number": number,
     }
-    with subprocess.Popen(
-        [sys.executable, str(_PROGRAM)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=own_environment(),
-    ) as process:
+    with forks():
+        process = subprocess.Popen(
+            [sys.executable, str(_PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=own_environment(),
+        )
+    with process:
         buyer = Buyer(process)
         try:
             buyer.go_on(json.dumps(order))

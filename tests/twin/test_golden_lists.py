@@ -14,7 +14,8 @@ import pytest
 from fix_twin import CLINIC, as_gateway
 
 from gateway.twin import Twin, TwinRefused, TwinSession
-from gateway.twin.template import STATISTICS_KEPT, STATISTICS_VIEWS_KEPT, VOLATILE_KEPT
+from gateway.twin.stand_ins import STATISTICS_VIEWS_KEPT
+from gateway.twin.template import STATISTICS_KEPT, VOLATILE_KEPT
 
 _VIEWS = sorted(STATISTICS_VIEWS_KEPT)
 

@@ -191,6 +191,7 @@ class PolicyReading:
     problems: tuple[OperatorError, ...]
     warnings: tuple[PolicyError, ...]
     places: Mapping[str, Complaints] = field(default_factory=dict)  # by dataset
+    paths: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -244,6 +245,7 @@ def read_files(
 ) -> PolicyReading:
     """These policy files together, with the subjects of that file."""
     files = _Files()
+    paths = tuple(paths)
     for path in paths:
         _read(path, inside, environment, files)
     known, tree = _subjects(subjects, inside, files)
@@ -254,7 +256,7 @@ def read_files(
         warning for complaints in files.complaints.values() for warning in complaints.warnings
     )
     if files.problems:
-        return PolicyReading(None, tuple(files.problems), warnings)
+        return PolicyReading(None, tuple(files.problems), warnings, paths=paths)
     policies = {policy.name: policy for policy in files.policies.values()}
     loaded = LoadedPolicies(
         MappingProxyType(policies),
@@ -264,7 +266,7 @@ def read_files(
         warnings,
     )
     places = {policy.name: files.complaints[name] for name, policy in files.policies.items()}
-    return PolicyReading(loaded, (), warnings, places)
+    return PolicyReading(loaded, (), warnings, places, paths)
 
 
 def _read(path: Path, inside: Path, environment: Mapping[str, str] | None, files: _Files) -> None:

@@ -23,6 +23,7 @@ from gateway.policy.files.unit_origins import (
     UnitOrigin,
     find_unit_origins,
     path_targets,
+    require_unit_table,
 )
 from gateway.policy.model import ColumnModel, PolicyModel, TableModel
 from gateway.policy.validate import Complaints, FieldPath, suggestion
@@ -157,7 +158,7 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         _table(name, each, columns[name], origins.get(name), targets)
         for name, each in model.tables.items()
     )
-    _require_unit_table(model, tables, complaints)
+    require_unit_table(model.privacy.unit, tables, complaints)
     require_one_key_type(tables, complaints)
     require_join_targets(tables, complaints)
     if all(table.public for table in tables) and len(complaints.problems) == before:
@@ -204,23 +205,6 @@ def _table(
         return Table(name, marked, Protection(origin.name, rows, groups))
     key = str(ColumnRef(origin.steps[-1].parent, origin.unit.name))
     return Table(name, marked, Protection(key, rows, groups, origin))
-
-
-def _require_unit_table(
-    model: PolicyModel, tables: tuple[Table, ...], complaints: Complaints
-) -> None:
-    """The unit as an entity is a protected table with the unit in a column of its own."""
-    unit, path = model.privacy.unit, ("privacy", "unit")
-    if unit.table is None:
-        return
-    found = next((one for one in tables if one.name == unit.table), None)
-    if found is None or found.public:
-        hint = suggestion(unit.table, (one.name for one in tables if not one.public))
-        message = f"{quote_word(unit.table)} is not a protected table of this dataset"
-        complaints.add((*path, "table"), message, hint)
-    elif found.unit_column is None or found.unit_column.name != unit.key:
-        message = f"the `unit_key` of {quote_word(found.name)} is not {quote_word(str(unit.key))}"
-        complaints.add((*path, "key"), message, "write the same column in both places")
 
 
 def _bounds_of_unit(model: TableModel, path: FieldPath, complaints: Complaints) -> None:

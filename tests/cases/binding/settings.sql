@@ -217,3 +217,13 @@ DISCARD SEQUENCES;
 DISCARD PLANS;
 -- plan
 -- passes: pass
+
+-- title: what pg_dump sets
+SET synchronize_seqscans TO off;
+-- plan
+-- passes: pass
+
+-- title: a lock of pg_dump
+LOCK TABLE public.patients, public.visits IN ACCESS SHARE MODE;
+-- plan
+-- passes: pass
