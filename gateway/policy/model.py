@@ -7,10 +7,7 @@ type.
 `field_types` has the types of their fields.
 """
 
-<<<<<<< HEAD
 from dataclasses import dataclass
-=======
->>>>>>> units
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -52,6 +49,7 @@ from gateway.policy.field_types import (
     UnitName,
     Written,
     integer_field,
+    refuse,
     require_text,
 )
 
@@ -170,6 +168,7 @@ class ColumnModel(Model):
     joins: Line | None = None
     report: ReportModel | None = None
     levels: Line | None = None
+    nulls: Literal["none"] | None = None
 
 
 class TableModel(Model):
