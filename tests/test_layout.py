@@ -71,6 +71,7 @@ PARALLEL = {
     "session": "a session on the twin, and on the wire",
     "tables": "tables of a catalog, of a policy file, and of the state",
     "times": "functions of dates and times, and their SQL",
+    "zoned_times": "functions that read clocks, and their SQL",
 }
 # Public class names that several classes still have; a name may leave this list, none may join it.
 SEVERAL_CLASSES: frozenset[str] = frozenset()

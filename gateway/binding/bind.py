@@ -2,7 +2,7 @@
 
 limits → kind of statement → what PostgreSQL says of it → parse → shape → labels and cut → guards
 
-INVARIANT: what is remembered depends on the text, the parameters and the dataset alone, so a hit gives what
+INVARIANT: what is remembered depends on the text, the parameters, the session's time zone and the dataset alone, so a hit gives what
 binding would give. A dataset is recognized by the very object: another one, though equal, starts anew.
 INVARIANT: `is_empty_query` is true only where no row can come back: LIMIT 0, or a WHERE that is false without
 looking at a row, around everything else. Then all tables are empty relations on the twin, so even being wrong here
@@ -54,6 +54,7 @@ from gateway.binding.text.round_trip import (
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
+from gateway.catalog.zones import UTC_NAME
 from gateway.errors import Code, LimitExceeded, Reason, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan
@@ -135,18 +136,19 @@ def bind(
     *,
     parameters: Sequence[Given] = (),
     describe: Describe | None = None,
+    zone: str = UTC_NAME,
 ) -> Bound:
-    """What the statement means for someone who sees this dataset, or the refusal.
+    """What the statement means for someone who sees this dataset in a session with this time zone, or the refusal.
 
     With `describe` PostgreSQL is asked first: what it does not take gets its own words and position.
     """
     statement = classify(strip_database_name(sql, dataset))
     if describe is None:
-        return _bound(statement, dataset, parameters)
+        return _bound(statement, dataset, parameters, zone)
     if statement.kind is StatementKind.PASS:
         return _passing(statement)
     original = describe_result(postgresql_sql(statement.query), describe)
-    bound = _bound_or_chatter(statement, dataset, parameters)
+    bound = _bound_or_chatter(statement, dataset, parameters, zone)
     if isinstance(bound, Cut):
         return _agreed(bound, original, describe)
     return replace(bound, result=original)
@@ -166,10 +168,12 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
     return drop_disagreeing_guards(agreed, describe)
 
 
-def _bound_or_chatter(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
+def _bound_or_chatter(
+    statement: Statement, dataset: Dataset, parameters: Sequence[Given], zone: str
+) -> Bound:
     """What PostgreSQL takes and we do not is the twin's affair, where it names nothing of the source."""
     try:
-        return _bound(statement, dataset, parameters)
+        return _bound(statement, dataset, parameters, zone)
     except LimitExceeded:
         raise
     except Refusal:
@@ -182,11 +186,11 @@ def _passing(statement: Statement) -> PassThrough:
     return PassThrough(as_catalog_query(statement))
 
 
-def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
+def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given], zone: str) -> Bound:
     if statement.kind is StatementKind.PASS:
         return _passing(statement)
     try:
-        return _bind(statement, dataset, parameters)
+        return _bind(statement, dataset, parameters, zone)
     except RecursionError as error:
         # the limits make this unreachable; it is here so that being wrong about that is a refusal
         raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement is too deeply nested") from error
@@ -196,6 +200,7 @@ def _bind(
     statement: Statement,
     dataset: Dataset,
     parameters: Sequence[Given],
+    zone: str,
     *,
     selecting: bool = True,
 ) -> Bound:
@@ -206,7 +211,9 @@ def _bind(
     check_shape(tree)
     check_literals(tokens, tree)
     tree = replace_medians(with_parameters(tree, parameters))
-    cutting = CutBuilder(dataset, _names(tokens), empty=is_empty_query(tree), selecting=selecting)
+    cutting = CutBuilder(
+        dataset, _names(tokens), zone, empty=is_empty_query(tree), selecting=selecting
+    )
     relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
     if isinstance(relation, ProtectedRows):
         raise unit_rows_refusal(relation.plan)
@@ -228,10 +235,11 @@ def _bind(
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
+        zone=zone,
     )
     if not cutting.selected:
         return cut
-    counted = _bind(statement, dataset, parameters, selecting=False)
+    counted = _bind(statement, dataset, parameters, zone, selecting=False)
     if not isinstance(counted, Cut):
         raise BrokenPlan("a statement that chooses and counts nothing")
     # what is written is a grouping, and is permitted like one
@@ -287,7 +295,7 @@ _OF_THE_MOMENT: Final = frozenset(
 )
 LONGEST_KEPT: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
-_Key: TypeAlias = tuple[str, tuple[Given, ...], bool]
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, str]
 
 
 class StatementCache:
@@ -302,12 +310,13 @@ class StatementCache:
         sql: str,
         parameters: Sequence[Given] = (),
         describe: Describe | None = None,
+        zone: str = UTC_NAME,
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
-        key = (sql, tuple(parameters), describe is not None)
+        key = (sql, tuple(parameters), describe is not None, zone)
         found = self._known.find(key)
         if found is None:
-            found = self._fresh(sql, key[1], describe)
+            found = self._fresh(sql, key[1], describe, zone)
             if len(sql) <= LONGEST_KEPT and not _passes_over(found):
                 self._known.put(key, found)
         if isinstance(found, Refusal):
@@ -315,10 +324,10 @@ class StatementCache:
         return found
 
     def _fresh(
-        self, sql: str, parameters: tuple[Given, ...], describe: Describe | None
+        self, sql: str, parameters: tuple[Given, ...], describe: Describe | None, zone: str
     ) -> Bound | Refusal:
         try:
-            return bind(sql, self._dataset, parameters=parameters, describe=describe)
+            return bind(sql, self._dataset, parameters=parameters, describe=describe, zone=zone)
         except Refusal as refusal:
             return refusal.with_traceback(None)
 

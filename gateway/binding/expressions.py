@@ -9,11 +9,10 @@ from typing import Final, Protocol
 
 from sqlglot import exp
 
-from gateway.binding import constants
+from gateway.binding import clocks, constants
 from gateway.binding.calls import (
     as_list,
     bind_call,
-    bind_extract,
     check_cast,
     like_pattern,
     make_call,
@@ -22,13 +21,24 @@ from gateway.binding.calls import (
     unsupported_expression,
 )
 from gateway.binding.constants import Span
+from gateway.binding.operators import change_sign, compare, flatten, negate
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
+from gateway.binding.time_calls import bind_extract, bind_zone
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import operator_type
-from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, Tie, common_type, is_number, plain
-from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
+from gateway.plan.fields import (
+    BOOLEAN,
+    DATE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Tie,
+    common_type,
+    plain,
+)
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift
 
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",
@@ -69,13 +79,18 @@ Special = Callable[[exp.Expression], Scalar | None]
 class ScalarBinder:
     """Binds expressions where `lookup` says what names mean.
 
-    `special` is asked first: it knows the expressions that something else has computed already.
+    `zone` is the session's time zone. `special` is asked first: it knows the expressions that something else has computed already.
     """
 
     def __init__(
-        self, lookup: Lookup, subqueries: Subqueries | None = None, special: Special | None = None
+        self,
+        lookup: Lookup,
+        zone: str,
+        subqueries: Subqueries | None = None,
+        special: Special | None = None,
     ) -> None:
         self._lookup = lookup
+        self.zone = zone
         self._subqueries = subqueries
         self._special = special
 
@@ -86,7 +101,7 @@ class ScalarBinder:
         if isinstance(node, exp.In) and node.args.get("query") is not None:
             bound = self._queries().member(node, filtering=filtering)
         elif isinstance(node, exp.And):
-            parts = _flat(node, exp.And)
+            parts = flatten(node, exp.And)
             inner = tuple(self.condition(part, filtering=filtering) for part in parts)
             return Call("and", inner, BOOLEAN, any(one.nullable for one in inner))
         elif isinstance(node, exp.Null):
@@ -119,9 +134,9 @@ class ScalarBinder:
             case exp.And() | exp.Or():
                 return self._logic(node)
             case exp.Not():
-                return _negated(self.condition(node.this))
+                return negate(self.condition(node.this))
             case exp.Neg():
-                return _minus(require_number(self.bind(node.this)))
+                return change_sign(require_number(self.bind(node.this)))
             case exp.Is():
                 return self._is(node)
             case exp.Between():
@@ -144,10 +159,10 @@ class ScalarBinder:
                 left, right = self.pair(node.this, node.expression)
                 both = (require_text(left), require_text(right))
                 return Call("||", both, TEXT, left.nullable or right.nullable)
-            case exp.CurrentDate():
-                return Moment("current_date", DATE)
-            case exp.Localtimestamp() | exp.CurrentTimestamp():
-                return Moment("localtimestamp", TIMESTAMP)
+            case exp.CurrentDate() | exp.CurrentTimestamp() | exp.Localtimestamp():
+                return clocks.current_time(node, self.zone)
+            case exp.AtTimeZone():
+                return bind_zone(node.args["zone"], node.this, self)
             case exp.Substring() | exp.Trim() | exp.StrPosition():
                 return self._worded(node)
         if type(node) in _COMPARISONS:
@@ -166,6 +181,8 @@ class ScalarBinder:
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]:
         """Expressions that have one type in common; the untyped ones take it."""
         bound = [None if constants.is_untyped(node) else self.bind(node) for node in nodes]
+        typed = iter(clocks.meet_times([one for one in bound if one is not None], self.zone))
+        bound = [None if one is None else next(typed) for one in bound]
         kind: ColumnType | None = None
         for one in bound:
             if one is not None:
@@ -173,9 +190,13 @@ class ScalarBinder:
                     one.type if kind is None else common_type(plain(kind), plain(one.type)) or kind
                 )
         return [
-            one if one is not None else _untyped(node, kind or TEXT)
+            one if one is not None else self._untyped(node, kind or TEXT)
             for node, one in zip(nodes, bound, strict=True)
         ]
+
+    def _untyped(self, node: exp.Expression, kind: ColumnType) -> Literal:
+        text, kind = constants.untyped_text(node), plain(kind)
+        return constants.null(kind) if text is None else constants.literal(text, kind, self.zone)
 
     def _column(self, node: exp.Column) -> Scalar:
         if isinstance(node.this, exp.Star):
@@ -195,7 +216,7 @@ class ScalarBinder:
 
     def _logic(self, node: exp.Expression) -> Scalar:
         kind = exp.And if isinstance(node, exp.And) else exp.Or
-        parts = tuple(self.condition(part) for part in _flat(node, kind))
+        parts = tuple(self.condition(part) for part in flatten(node, kind))
         word = "and" if kind is exp.And else "or"
         return Call(word, parts, BOOLEAN, any(part.nullable for part in parts))
 
@@ -232,7 +253,8 @@ class ScalarBinder:
             return Call("or", parts, BOOLEAN, any(part.nullable for part in parts))
         for one in among:
             compare("=", what, one)
-        return Call("in", tuple(bound), BOOLEAN, any(one.nullable for one in bound))
+        parts = clocks.without_clock("in", bound)
+        return Call("in", parts, BOOLEAN, any(one.nullable for one in parts))
 
     def _case(self, node: exp.Case) -> Scalar:
         results = [branch.args["true"] for branch in node.args["ifs"]]
@@ -265,7 +287,7 @@ class ScalarBinder:
         kind = constants.column_type(to)
         text = constants.untyped_text(node.this)
         if text is not None:
-            return constants.literal(text, kind)
+            return constants.literal(text, kind, self.zone)
         if isinstance(node.this, exp.Null):
             return constants.null(kind)
         what = self.bind(node.this)
@@ -273,6 +295,9 @@ class ScalarBinder:
             return what
         if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:
             return same
+        zoned = clocks.cast_time(what, kind, self.zone)
+        if zoned is not None:
+            return zoned
         check_cast(what.type, kind)
         return Cast(what, kind)
 
@@ -334,6 +359,8 @@ class ScalarBinder:
 
     def _shift(self, node: exp.Expression, by: Span) -> Scalar:
         what = self.bind(node)
+        if what.type == TIMESTAMPTZ:
+            return clocks.shift_moment(what, by, self.zone)
         if what.type not in {DATE, TIMESTAMP}:
             raise SyntaxRefused(Code.TYPE_MISMATCH, f"an interval cannot be added to {what.type}")
         return Shift(what, by.months, by.days, by.microseconds, TIMESTAMP)
@@ -344,45 +371,3 @@ class ScalarBinder:
                 Code.CLAUSE_UNSUPPORTED, "subqueries are not supported in this place"
             )
         return self._subqueries
-
-
-def compare(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """A comparison of two values that can be compared."""
-    if common_type(plain(left.type), plain(right.type)) is None:
-        raise SyntaxRefused(
-            Code.TYPE_MISMATCH,
-            f"the operator `{operator}` does not accept {left.type} and {right.type}",
-        )
-    never = operator.endswith("distinct from")
-    nullable = not never and (left.nullable or right.nullable)
-    return Call(operator, (left, right), BOOLEAN, nullable)
-
-
-def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
-    """The parts of a chain of ANDs or ORs, however long, without recursion."""
-    parts: list[exp.Expression] = []
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
-            one = one.this
-        if isinstance(one, kind):
-            stack += [one.expression, one.this]
-        else:
-            parts.append(one)
-    return parts
-
-
-def _negated(inner: Scalar) -> Scalar:
-    return Call("not", (inner,), BOOLEAN, inner.nullable)
-
-
-def _minus(inner: Scalar) -> Scalar:
-    if isinstance(inner, Literal) and is_number(inner.type) and inner.value is not None:
-        return Literal(-inner.value, inner.type)  # type: ignore[operator]
-    return Call("negate", (inner,), plain(inner.type), inner.nullable)
-
-
-def _untyped(node: exp.Expression, kind: ColumnType) -> Literal:
-    text = constants.untyped_text(node)
-    return constants.null(plain(kind)) if text is None else constants.literal(text, plain(kind))

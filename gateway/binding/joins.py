@@ -8,7 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from gateway.binding.binder import JoinTree, Leaf, ProtectedRows, Tree, tree_leaves
-from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.expressions import ScalarBinder
+from gateway.binding.operators import compare
 from gateway.binding.scope import Scope, Visible, require_distinct_aliases, unknown_column_refusal
 from gateway.binding.staging import StageBinder
 from gateway.binding.text.dialect import fold_name
@@ -85,7 +86,9 @@ class JoinBinder:
                 "write JOIN … ON with an equality of columns",
             )
         fields = (*left[0].fields, *right[0].fields)
-        scalars = ScalarBinder(lambda column: refresh_column(both.find(column), fields))
+        scalars = ScalarBinder(
+            lambda column: refresh_column(both.find(column), fields), self._staging.zone
+        )
         using = [fold_name(name) for name in join.args.get("using") or []]
         parts = [self._using(name, left, right, both, side) for name in using]
         if join.args.get("on") is not None:
@@ -121,7 +124,9 @@ class JoinBinder:
         """Equalities of both sides that stand in WHERE: `FROM a, b WHERE a.x = b.x`."""
         fields = (*left.fields, *right.fields)
         mine, theirs = {one.id for one in left.fields}, {one.id for one in right.fields}
-        scalars = ScalarBinder(lambda column: refresh_column(both.find(column), fields))
+        scalars = ScalarBinder(
+            lambda column: refresh_column(both.find(column), fields), self._staging.zone
+        )
         taken = []
         for part in list(self._pending):
             if not isinstance(part, exp.EQ):

@@ -38,6 +38,7 @@ from gateway.binding.select_list import (
     has_window,
     is_zoned,
     items_of,
+    local_period,
 )
 from gateway.binding.staging import StageBinder
 from gateway.binding.subqueries import SubqueryBinder
@@ -55,12 +56,18 @@ class PerUnitGrouping:
     """One grouping by person."""
 
     def __init__(
-        self, lookup: Lookup, subqueries: Subqueries, ungrouped: Lookup, keys: list[Key]
+        self,
+        lookup: Lookup,
+        zone: str,
+        subqueries: Subqueries,
+        ungrouped: Lookup,
+        keys: list[Key],
     ) -> None:
         self._lookup = lookup
+        self._zone = zone
         self._ungrouped = ungrouped
         self._keys = keys
-        self._binder = Measures(ScalarBinder(lookup, subqueries))
+        self._binder = Measures(ScalarBinder(lookup, zone, subqueries))
         self._measures: list[Measure] = []
         self._places: dict[int, int] = {}
 
@@ -95,7 +102,7 @@ class PerUnitGrouping:
                     return Ref(plan.fields[place])
             return None
 
-        return ScalarBinder(self._ungrouped, None, known)
+        return ScalarBinder(self._ungrouped, self._zone, None, known)
 
 
 def _aggregates(node: exp.Expression) -> list[exp.Expression]:
@@ -119,7 +126,7 @@ class ProtectedSelect:
         self.scope = Scope([], outer)
         self.plan: Node
         self._inner = SubqueryBinder(self)
-        self.scalars = ScalarBinder(self.lookup, self._inner, self._window)
+        self.scalars = ScalarBinder(self.lookup, queries.cutting.zone, self._inner, self._window)
 
     def bind(self, tree: Tree, alias: str) -> Relation:
         """The whole SELECT."""
@@ -267,7 +274,9 @@ class ProtectedSelect:
                 "move the GROUP BY into a subquery",
             )
         having = node.args.get("having")
-        grouping = PerUnitGrouping(self.lookup, self._inner, self._ungrouped, keys)
+        grouping = PerUnitGrouping(
+            self.lookup, self.scalars.zone, self._inner, self._ungrouped, keys
+        )
         grouping.collect([item.node for item in items])
         if having is not None:
             grouping.collect([having.this])
@@ -290,12 +299,7 @@ class ProtectedSelect:
         sets: list[tuple[int, ...]],
         node: exp.Select | None = None,
     ) -> FreeRelation:
-        keys = [
-            replace(key, show=add_zone)
-            if key.show is None and is_zoned(key.scalar, self.plan)
-            else key
-            for key in keys
-        ]
+        keys = [self._without_zone(key) for key in keys]
         if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED, "constants are not supported in grouping sets"
@@ -314,10 +318,19 @@ class ProtectedSelect:
         )
         return finishing.finished(query, items, plan)
 
+    def _without_zone(self, key: Key) -> Key:
+        """The key as a local time, whose zone the finishing adds again, where both tell the same rows apart."""
+        if key.show is not None:
+            return key
+        shown = local_period(key.scalar, self.scalars.zone)
+        if shown is not None:
+            return replace(key, scalar=shown, show=add_zone)
+        return replace(key, show=add_zone) if is_zoned(key.scalar, self.plan) else key
+
     def _window(self, node: exp.Expression) -> Scalar | None:
         if not isinstance(node, exp.Window):
             return None
-        call = bind_window(node, ScalarBinder(self.lookup, self._inner))
+        call = bind_window(node, ScalarBinder(self.lookup, self.scalars.zone, self._inner))
         name = self.queries.cutting.alias("window")
         self.plan = Window(self.plan, ((name, call),))
         return Ref(self.plan.fields[-1])

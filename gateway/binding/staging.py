@@ -31,6 +31,7 @@ class StageBinder:
     def __init__(self, cutting: CutBuilder, around: Environment) -> None:
         self._cutting = cutting
         self._around = around
+        self.zone = cutting.zone
 
     def relation(self, leaf: Leaf) -> Node:
         """A free relation of a FROM as a node of a plan."""

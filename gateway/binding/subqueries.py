@@ -18,7 +18,7 @@ from gateway.binding.binder import (
     Tree,
     tree_leaves,
 )
-from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.joins import (
     JoinBinder,
     conjoin,
@@ -27,6 +27,7 @@ from gateway.binding.joins import (
     refresh_column,
     whole_row_refusal,
 )
+from gateway.binding.operators import compare
 from gateway.binding.provenance.unions import using_columns
 from gateway.binding.scope import Scope, Visible, unknown_column_refusal
 from gateway.binding.select_list import has_aggregate, has_window, items_of
@@ -107,7 +108,9 @@ class SubqueryBinder:
         joining = JoinBinder(StageBinder(rows.queries.cutting, around), rows.scope, pending)
         inside = _Inside(rows, joining.build(tree), joining.scope)
         scalars = ScalarBinder(
-            inside.lookup, SubqueryBinder(inside) if is_protected_tree(tree) else None
+            inside.lookup,
+            rows.queries.cutting.zone,
+            SubqueryBinder(inside) if is_protected_tree(tree) else None,
         )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]

@@ -19,6 +19,7 @@ from typing import Final
 
 from gateway.catalog.domains import Anything, Domain
 from gateway.catalog.types import ColumnType, Family, parse_type
+from gateway.catalog.zones import UTC_NAME
 
 LONGEST_TEXT: Final = 1_000
 """How many characters of a text are read where a policy says nothing."""
@@ -109,11 +110,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The tables of one policy file."""
+    """The tables of one policy file, and the time zone in which a session begins."""
 
     name: str
     unit: str
     tables: tuple[Table, ...]
+    time_zone: str = UTC_NAME
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.tables):

@@ -135,7 +135,9 @@ class WireSessions:
         """The room of somebody who was let in, with the settings that their session begins with."""
         view = self._view(subject, dataset, settings.get("gateway.purpose"))
         names = SessionNames(subject.name, dataset, process)
-        line = self.twin.line(subject.name, view.shown, {**settings, **names.settings()})
+        zone = {"TimeZone": view.dataset.time_zone}
+        own = {} if "timezone" in map(str.lower, settings) else zone
+        line = self.twin.line(subject.name, view.shown, {**own, **settings, **names.settings()})
         return WireSession(subject, dataset, view.shown, view.dataset, line)
 
     def require_same(self, room: WireSession, purpose: str | None) -> None:

@@ -27,6 +27,7 @@ from gateway.binding.text.classify import classify
 from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.binding.top_k import can_select
 from gateway.catalog.tables import Dataset
+from gateway.catalog.zones import clock_time, find_session_zone
 from gateway.lru_cache import LruCache
 from gateway.policy.applicable import ApplicableRules, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
@@ -58,7 +59,7 @@ class View:
     )
 
 
-Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[TwinSession]]
+Borrow: TypeAlias = Callable[[str, VisibleTables, str], AbstractContextManager[TwinSession]]
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
 
@@ -68,7 +69,7 @@ def new_query_id() -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody asks, and how it came in. `asked_at` is on the clock of the session's time zone."""
+    """What somebody asks, and how it came in. From binding on `asked_at` is on the clock of the session's time zone."""
 
     request: Request
     subject: Subject
@@ -81,7 +82,7 @@ class Question:
 class BoundQuery:
     """A question that is bound and permitted: the releases of `bound` read permitted rows alone.
 
-    `session` borrows a session on the twin that shows what the subject may see.
+    `session` borrows a session on the twin that shows what the subject may see, in the time zone of the question.
     """
 
     question: Question
@@ -115,7 +116,9 @@ class Views:
         """The question as it will be answered, or the refusal."""
         rules = rules_for(question, self.policy)
         view, request = self.of(rules), question.request
-        session = partial(borrow, question.subject.name, view.shown)
+        zone = find_session_zone(request.zone or view.dataset.time_zone)
+        question = replace(question, asked_at=clock_time(zone, question.asked_at))
+        session = partial(borrow, question.subject.name, view.shown, zone)
 
         with ExitStack() as borrowed:
             twin: list[TwinSession] = []
@@ -131,9 +134,11 @@ class Views:
                 asked = postgresql_sql(classify(sql).query or sql)
                 wanted = said(asked, request.types).parameters
                 parameters = parameter_literals(
-                    request.parameters, [one.type_name for one in wanted]
+                    request.parameters, [one.type_name for one in wanted], zone
                 )
-            bound = view.statements.bind(request.sql, parameters, lambda sql: said(sql).columns)
+            bound = view.statements.bind(
+                request.sql, parameters, lambda sql: said(sql).columns, zone
+            )
         if isinstance(bound, PassThrough):
             return BoundQuery(question, bound, decide(rules), session)
         cut, decision = bound, decide(rules, bound.tables, bound.uses)

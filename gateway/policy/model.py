@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from gateway.catalog.tables import ColumnClass
 from gateway.catalog.values import InvalidValue
+from gateway.catalog.zones import UTC_NAME
 from gateway.policy.yaml import quote_word
 from gateway.units import Delta, Epsilon, UnitError
 
@@ -177,6 +178,9 @@ DatasetName = Annotated[
 ]
 UnitName = Annotated[
     str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
+]
+ZoneName = Annotated[
+    str, *word_field("a time zone", "[A-Za-z][A-Za-z0-9_+/-]{0,62}", "as PostgreSQL names it")
 ]
 TeamName = Annotated[
     str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
@@ -343,6 +347,7 @@ class PolicyModel(Model):
     gateway: Literal["1"] = Field(json_schema_extra={"const": 1, "type": "integer"})
     dataset: DatasetName
     source: Line
+    time_zone: ZoneName = UTC_NAME
     privacy: PrivacyModel
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
     access: list[RuleModel] = Field(default_factory=list)

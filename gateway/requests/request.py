@@ -98,7 +98,7 @@ class Request:
     idempotency: tuple[str, str] | None = None
     address: str = ""
     accuracy: Accuracy | None = None
-    zone: str = "UTC"
+    zone: str | None = None
     fresh: bool = False
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from gateway.binding.bound import Cut
-from gateway.bounding.time_zone import fold_moments, reads_time
+from gateway.bounding.time_zone import fold_moments, reads_time, require_named_clocks
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
@@ -25,7 +25,6 @@ from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
-from gateway.stages.bind import require_zone_does_not_matter
 
 
 def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
@@ -33,7 +32,6 @@ def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
     question, policy, cut = bound.question, dataset.policy, bound.bound
     if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is analysed")
-    require_zone_does_not_matter(cut, question.request.zone)
     return AnalyzedQuery(
         question,
         cut,
@@ -69,6 +67,7 @@ def analyze_plan(
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
+    require_named_clocks(folded)
     check_work(folded)
     one_set = partial(
         analyze_release,

@@ -33,7 +33,19 @@ _UNWRITTEN: Final = frozenset({"is unknown", "is not unknown", "is not true", "i
 _GRAMMAR: Final = frozenset(
     {
         *(*_ARITHMETIC.values(), *_COMPARISONS.values(), *_PATTERNS.values()),
-        *("and", "or", "not", "in", "||", "negate", "extract", "age_in", "not like", "not ilike"),
+        *(
+            "and",
+            "or",
+            "not",
+            "in",
+            "||",
+            "negate",
+            "extract",
+            "age_in",
+            "not like",
+            "not ilike",
+            "trunc_in_zone",
+        ),
         *("is null", "is not null", "is true", "is false"),
     }
 )

@@ -144,7 +144,7 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit, tables)
+    return Dataset(model.dataset, model.privacy.unit, tables, model.time_zone)
 
 
 def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None:
