@@ -31,6 +31,7 @@ from gateway.binding.joins import (
 from gateway.binding.scope import Scope, Visible, expression_key
 from gateway.binding.select_list import (
     Item,
+    add_moment,
     add_zone,
     format_bucket,
     group_keys,
@@ -324,7 +325,7 @@ class ProtectedSelect:
             return key
         shown = local_period(key.scalar, self.scalars.zone)
         if shown is not None:
-            return replace(key, scalar=shown, show=add_zone)
+            return replace(key, scalar=shown, show=add_moment)
         return replace(key, show=add_zone) if is_zoned(key.scalar, self.plan) else key
 
     def _window(self, node: exp.Expression) -> Scalar | None:

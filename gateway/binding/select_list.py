@@ -365,6 +365,11 @@ def add_zone(column: exp.Expression) -> exp.Expression:
     return exp.Cast(this=column, to=exp.DataType(this=_TO))
 
 
+def add_moment(column: exp.Expression) -> exp.Expression:
+    """The moment of the local time that a key stands for; in brackets it is a moment to what reads the result, too."""
+    return exp.Paren(this=add_zone(column))
+
+
 def strip_zone(value: exp.Expression, kind: ColumnType) -> exp.Expression:
     """The value as a plan reads it: times without a zone, whatever PostgreSQL has made of them."""
     return exp.Cast(this=value, to=exp.DataType(this=_LOCAL)) if kind == TIMESTAMP else value

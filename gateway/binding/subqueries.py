@@ -18,6 +18,7 @@ from gateway.binding.binder import (
     Tree,
     tree_leaves,
 )
+from gateway.binding.clocks import meet_times
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.joins import (
     JoinBinder,
@@ -91,6 +92,7 @@ class SubqueryBinder:
         if what is None:
             return self._staging().exists(relation)
         constant, field = self._staging().members(relation)
+        what, _ = meet_times((what, Ref(field)), self._rows.queries.cutting.zone)
         compare("=", what, Ref(field))
         return StagedMember(what, constant)
 
@@ -120,7 +122,7 @@ class SubqueryBinder:
                 raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
             item = scalars.bind(items[0].node)
             _check_nulls(what, item, filtering=filtering)
-            conditions.append(compare("=", what, item))
+            conditions.append(compare("=", *meet_times((what, item), scalars.zone)))
         mine = {one.id for one in inside.plan.fields}
         own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
@@ -138,7 +140,8 @@ class SubqueryBinder:
             raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
         item = Ref(rows.plan.fields[0])
         _check_nulls(what, item, filtering=filtering)
-        return self._marked(rows.plan, compare("=", what, item))
+        zone = self._rows.queries.cutting.zone
+        return self._marked(rows.plan, compare("=", *meet_times((what, item), zone)))
 
     def _marked(self, inner: Node, condition: Scalar | None) -> Scalar:
         rows = self._rows

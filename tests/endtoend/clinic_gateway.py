@@ -47,9 +47,10 @@ class AskedGateway:
         subject: str = "alice",
         *,
         parameters: tuple[str | None, ...] = (),
+        zone: str | None = None,
     ) -> Answer:
         """The answer; a bug of ours shows what happened."""
-        request = Request(text, dataset=dataset, parameters=parameters)
+        request = Request(text, dataset=dataset, parameters=parameters, zone=zone)
         before = len(self.events)
         try:
             return self.asking.answer(self.subjects[subject], request, CancelEvent())
