@@ -24,6 +24,7 @@ from gateway.binding.constants import Span
 from gateway.binding.operators import change_sign, compare, flatten, negate
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
+from gateway.binding.time_arithmetic import bind_compared_difference, bind_multiple
 from gateway.binding.time_calls import bind_extract, bind_zone
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
@@ -166,7 +167,9 @@ class ScalarBinder:
             case exp.Substring() | exp.Trim() | exp.StrPosition():
                 return self._worded(node)
         if type(node) in _COMPARISONS:
-            return compare(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
+            spans = bind_compared_difference(node.this, node.expression, self)
+            both = spans or self.pair(node.this, node.expression)
+            return compare(_COMPARISONS[type(node)], *both)
         if type(node) in _PATTERNS or isinstance(node, exp.Escape):
             return self._like(node)
         if type(node) in _ARITHMETIC:
@@ -345,6 +348,13 @@ class ScalarBinder:
         moved = constants.span(node.expression)
         if moved is not None and operator in {"+", "-"}:
             return self._shift(node.this, moved if operator == "+" else -moved)
+        if operator in {"+", "-"}:
+            forward = operator == "+"
+            multiple = bind_multiple(node.this, node.expression, self, forward=forward)
+            if multiple is None and forward:
+                multiple = bind_multiple(node.expression, node.this, self, forward=True)
+            if multiple is not None:
+                return multiple
         left_span = constants.span(node.this)
         if left_span is not None and operator == "+":
             return self._shift(node.expression, left_span)

@@ -15,6 +15,7 @@ from sqlglot import exp
 from gateway.binding import clocks, constants
 from gateway.binding.operators import Binding
 from gateway.binding.text.dialect import name_of_function
+from gateway.binding.time_arithmetic import bind_part_of_difference
 from gateway.catalog.zones import UTC_NAME
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.functions.times import (
@@ -27,7 +28,7 @@ from gateway.functions.times import (
     call_date_trunc,
     call_extract,
 )
-from gateway.plan.fields import DATE, DOUBLE, TIMES, TIMESTAMP, TIMESTAMPTZ
+from gateway.plan.fields import BIGINT, DATE, DOUBLE, TIMES, TIMESTAMP, TIMESTAMPTZ
 from gateway.plan.scalars import Cast, Moment, Scalar
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -50,6 +51,9 @@ def bind_extract(part: str, of: exp.Expression, binding: Binding) -> Scalar:
         inner = inner.this
     if isinstance(inner, exp.Anonymous) and name_of_function(inner) == "age":
         return _age(part, inner.expressions, binding)
+    difference = bind_part_of_difference(part, inner, binding)
+    if difference is not None:
+        return difference
     what = binding.bind(of)
     if what.type == TIMESTAMPTZ:
         # how many seconds have passed since a moment is no question to a clock
@@ -148,7 +152,9 @@ def _date_part(arguments: list[exp.Expression], binding: Binding) -> Scalar | No
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED, "the field of `date_part` must be a constant"
         )
-    return Cast(bind_extract(part.lower(), arguments[1], binding), DOUBLE)
+    found = bind_extract(part.lower(), arguments[1], binding)
+    is_whole = isinstance(found, Cast) and found.what.type == BIGINT
+    return Cast(found.what if is_whole and isinstance(found, Cast) else found, DOUBLE)
 
 
 def _date(arguments: list[exp.Expression], binding: Binding) -> Scalar | None:

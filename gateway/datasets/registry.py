@@ -95,7 +95,11 @@ class DatasetRegistry:
 
     def _serving(self, policy: Policy) -> ServedDataset:
         source = SourceDatabase.open(
-            policy.source.url, TotalScalarSql(), salt=policy.name, emit=self._emit
+            policy.source.url,
+            TotalScalarSql(),
+            salt=policy.name,
+            emit=self._emit,
+            zone=policy.dataset.time_zone,
         )
         return serve_dataset(policy, source, self._currency(policy))
 

@@ -21,6 +21,7 @@ import duckdb
 from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from gateway.catalog.zones import UTC_NAME
 from gateway.engines.timeout import StatementWatch
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.state.connections import close_broken
@@ -54,7 +55,6 @@ _LIMIT: Final = "limit"
 _POOL: Final = "pool"
 _PINNED: Final = {
     "default_transaction_read_only": "on",
-    "TimeZone": "UTC",
     "DateStyle": "ISO",
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
@@ -84,9 +84,10 @@ class Connections:
     spare: Engine
 
     @classmethod
-    def open(cls, url: URL, size: int, spare: int) -> "Connections":
-        """Make the pools; no connection is opened yet."""
-        return cls(_engine(url, pool_size=size), _engine(url, pool_size=spare, max_overflow=0))
+    def open(cls, url: URL, size: int, spare: int, zone: str = UTC_NAME) -> "Connections":
+        """Make the pools; no connection is opened yet. `zone` is the time zone of their sessions."""
+        main = _engine(url, zone, pool_size=size)
+        return cls(main, _engine(url, zone, pool_size=spare, max_overflow=0))
 
     def on_connect(self, told: Callable[..., None]) -> None:
         """Call this for every new connection, before its first statement."""
@@ -177,7 +178,7 @@ def statement_stopper(connection: Connection, watch: StatementWatch) -> Callable
     return cancel
 
 
-def _engine(url: URL, **pool: int) -> Engine:
+def _engine(url: URL, zone: str, **pool: int) -> Engine:
     # no ping before use: a statement that meets a dead connection is asked again on a new one
     return create_engine(
         url,
@@ -185,14 +186,16 @@ def _engine(url: URL, **pool: int) -> Engine:
         pool_timeout=0 if "max_overflow" in pool else 30,
         pool_reset_on_return="rollback",
         isolation_level="AUTOCOMMIT",
-        connect_args=_arguments(url),
+        connect_args=_arguments(url, zone),
         hide_parameters=True,
         **pool,
     )
 
 
-def _arguments(url: URL) -> dict[str, Any]:
-    options = " ".join(f"-c {name}={value}" for name, value in _PINNED.items())
+def _arguments(url: URL, zone: str) -> dict[str, Any]:
+    # views of the source may read its clock; nothing that the gateway renders does
+    pinned = {**_PINNED, "TimeZone": zone}
+    options = " ".join(f"-c {name}={value}" for name, value in pinned.items())
     given = url.query.get("options", "")
     return {"connect_timeout": PATIENCE_S, "options": f"{given} {options}".strip()}
 

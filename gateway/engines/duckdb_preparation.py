@@ -28,6 +28,7 @@ from duckdb_sqlalchemy import Dialect
 from sqlalchemy import URL, Select
 
 from gateway.cancellation import Computation, SourceEnd, call_when_cancelled
+from gateway.catalog.zones import UTC_NAME
 from gateway.engines.catalog.describe import SourceTables, read_duckdb
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
 from gateway.engines.duckdb_process.pool import (
@@ -124,10 +125,11 @@ atexit.register(_LAUNCHER.close)
 class DuckDbDatabase:
     """The database in one DuckDB file. Safe among threads."""
 
-    def __init__(self, url: URL, failures: Failures) -> None:
+    def __init__(self, url: URL, failures: Failures, zone: str = UTC_NAME) -> None:
         self.failures = failures
         self.statements = DuckdbStatements()
         config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
+        config["TimeZone"] = zone
         places = places_for(os.cpu_count() or 1)
         self.pool = Pool(ProcessSettings(url.database or "", config, places), _LAUNCHER)
         self._lock = threading.Lock()

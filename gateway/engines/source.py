@@ -22,6 +22,7 @@ from sqlalchemy.sql import quoted_name
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Table
+from gateway.catalog.zones import UTC_NAME
 from gateway.engines.catalog.describe import SourceTables
 from gateway.engines.connections import Connections, split_parts
 from gateway.engines.duckdb_preparation import DuckDbDatabase
@@ -91,7 +92,7 @@ class SourceDatabase:
     _parsed: dict[int, tuple[Statement, SourceCatalog]] = field(default_factory=dict)
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - what a source is opened with
         cls,
         url: URL,
         expressing: Expressing,
@@ -100,13 +101,16 @@ class SourceDatabase:
         emit: Emit = ignore_event,
         size: int = 4,
         spare: int = _SPARE,
+        zone: str = UTC_NAME,
     ) -> "SourceDatabase":
-        """Make the database object. The first query connects."""
+        """Make the database object. The first query connects. `zone` is the time zone of its sessions."""
         there, parts = split_parts(url)
         failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
-            return cls(DuckDbDatabase(there, failures), "duckdb", expressing, salt, emit, parts)
-        database = PostgresqlDatabase(Connections.open(there, size, spare), failures)
+            return cls(
+                DuckDbDatabase(there, failures, zone), "duckdb", expressing, salt, emit, parts
+            )
+        database = PostgresqlDatabase(Connections.open(there, size, spare, zone), failures)
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:

@@ -6,24 +6,13 @@ INVARIANT: what is given is what `gateway/engines/sql` computes: months first, t
 and the rest; NULL outside of the calendar.
 """
 
-from datetime import date, datetime, timedelta
-from typing import Final
+from datetime import date, timedelta
 
 from gateway.catalog.types import Family
-from gateway.functions.calendar import (
-    DAY,
-    Civil,
-    days_from,
-    microseconds_of,
-    moment_at,
-    months_later,
-)
-from gateway.functions.exact_values import Known, NotComputed, timestamp
+from gateway.functions.exact_values import Known, NotComputed, shifted_time, timestamp
 from gateway.functions.table import function_of
 from gateway.plan.fields import DATE, TIMESTAMP
 from gateway.plan.scalars import Call, Cast, Literal, Scalar, Shift
-
-_CALENDAR: Final = (days_from(Civil(1, 1, 1)) * DAY, days_from(Civil(10_000, 1, 1)) * DAY - 1)
 
 
 def constant_time(scalar: Scalar) -> Literal | None:
@@ -39,7 +28,12 @@ def _value(scalar: Scalar) -> Known:
         case Literal(value):
             return value
         case Shift():
-            return _shifted(scalar)
+            value = shifted_time(
+                _value(scalar.moved), scalar.months, scalar.days, scalar.microseconds
+            )
+            if value is None:
+                raise NotComputed
+            return value
         case Cast(what, kind) if what.type.family in {Family.DATE, Family.TIMESTAMP}:
             value = _value(what)
             if value is None or what.type not in {DATE, TIMESTAMP} or kind not in {DATE, TIMESTAMP}:
@@ -58,16 +52,3 @@ def _value(scalar: Scalar) -> Known:
             return evaluate(scalar, values)
         case _:
             raise NotComputed
-
-
-def _shifted(shift: Shift) -> Known:
-    value = _value(shift.moved)
-    if not isinstance(value, date) or (isinstance(value, datetime) and value.tzinfo is not None):
-        raise NotComputed
-    given = microseconds_of(timestamp(value))
-    days, rest = divmod(given, DAY)
-    moved = months_later(days, shift.months) * DAY + rest if shift.months else given
-    moved += shift.days * DAY + shift.microseconds
-    if not _CALENDAR[0] <= moved <= _CALENDAR[1]:
-        raise NotComputed
-    return moment_at(moved)

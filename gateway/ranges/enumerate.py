@@ -9,13 +9,21 @@ INVARIANT: what is not known to be the same everywhere is `NotComputed`, never a
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import moment_at
-from gateway.functions.exact_values import Known, NotComputed, as_type, as_type_of, timestamp
+from gateway.functions.exact_values import (
+    Known,
+    NotComputed,
+    as_type,
+    as_type_of,
+    shifted_time,
+    timestamp,
+)
 from gateway.functions.function import Gaps, Nulls
 from gateway.functions.range_arithmetic import OPEN, Bounds
 from gateway.functions.table import function_of
@@ -30,6 +38,7 @@ from gateway.plan.scalars import (
     Moment,
     Ref,
     Scalar,
+    Shift,
     StagedMember,
     StagedValue,
     walk_scalar,
@@ -37,7 +46,9 @@ from gateway.plan.scalars import (
 from gateway.ranges.expressions import bounds_of, timestamp_bounds, type_bounds, value_bounds
 
 
-def evaluate_at(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
+def evaluate_at(  # noqa: PLR0911 - one answer for each kind of expression
+    scalar: Scalar, atom: Scalar | None, given: Known
+) -> Known:
     """The value where `atom` has the value `given`."""
     if atom is not None and scalar == atom:
         return as_type(given, scalar.type)
@@ -56,6 +67,8 @@ def evaluate_at(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
             )
         case Cast(what, kind):
             return _cast(evaluate_at(what, atom, given), what.type, kind)
+        case Shift(moved, months, days, microseconds):
+            return shifted_time(evaluate_at(moved, atom, given), months, days, microseconds)
         case Call():
             return _call(scalar, atom, given)
         case _:
@@ -72,6 +85,8 @@ def _cast(  # noqa: PLR0911 - one answer for each pair of types
             return as_type(value, to)
         case (Family.EXACT, Family.EXACT) if to.precision is None:
             return value
+        case (Family.EXACT, Family.WHOLE) if isinstance(value, Fraction) and value.denominator == 1:
+            return as_type(int(value), to)
         case (Family.BOOLEAN, Family.WHOLE):
             return int(value is True)
         case (Family.DATE, Family.TIMESTAMP) if to.kind is Kind.TIMESTAMP:

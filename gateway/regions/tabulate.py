@@ -18,7 +18,7 @@ from gateway.functions.thresholds import Unsolved
 from gateway.functions.zoned_times import reads_clock, zone_of
 from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, transform, walk_scalar
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift, transform, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
@@ -216,14 +216,18 @@ def _looked_at(scalar: Scalar, column: Scalar) -> int | None:
     for one in walk_scalar(scalar):
         if column not in one.parts:
             continue
-        length = _granularity(one)
+        length = _granularity(one, scalar)
         if length is None:
             return None
         finest = min(finest, length)
     return None if scalar == column else finest
 
 
-def _granularity(reader: Scalar) -> int | None:
+def _granularity(reader: Scalar, scalar: Scalar) -> int | None:
+    if isinstance(reader, Shift):
+        # the times of a day, hour or minute are moved to those of another one
+        length = _looked_at(scalar, reader)
+        return length if length is not None and not reader.microseconds % length else None
     if isinstance(reader, Cast):
         return DAY if reader.type.family is Family.DATE else None
     looked = function_of(reader).time_part if isinstance(reader, Call) else None

@@ -1,11 +1,19 @@
 """Answers over times with a zone are what plain PostgreSQL gives in a session with the same time zone."""
 
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
 import psycopg
 import pytest
-from endtoend.clinic_gateway import AskedGateway
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 from endtoend.plain_postgresql import plain_result
 from endtoend.same_answer import differences, is_ordered, without_empty_groups
+from fix_servers import SharedServers
 from laws import for_each
+
+from gateway.datasets.registry import WireSessions
 
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo")
 _STATEMENTS = (
@@ -48,6 +56,13 @@ _STATEMENTS = (
     "SELECT began, COUNT(*) FROM calls GROUP BY 1 ORDER BY 1",
     "SELECT date_trunc('month', m) AS q, SUM(n) FROM (SELECT date_trunc('day', began) AS m, COUNT(*) AS n FROM calls GROUP BY 1) t GROUP BY 1",
     "SELECT COUNT(*) FROM calls WHERE date_trunc('month', began) IN (SELECT date_trunc('month', began) FROM calls GROUP BY 1 HAVING COUNT(*) > 4)",
+    "SELECT COUNT(*) FROM calls WHERE extract(epoch FROM ended - began) / 60 > 20.5",
+    "SELECT COUNT(*) FROM calls WHERE ended - began > interval '30 minutes'",
+    "SELECT date_part('day', TIMESTAMPTZ '2026-01-01 00:00+00' - began) AS d, COUNT(*) FROM calls WHERE began > '2025-01-01' GROUP BY 1",
+    "SELECT COUNT(*) FROM calls WHERE interval '1 hour' >= ended - began AND ended - began <> interval '0 days'",
+    "SELECT COUNT(*) FROM calls c JOIN visits v USING (patient_id) WHERE c.began - v.admitted < interval '1 month'",
+    "SELECT date_trunc('day', began) + (-extract(dow FROM began) * interval '1 day') AS w, COUNT(*) FROM calls GROUP BY 1",
+    "SELECT visit_date - extract(isodow FROM visit_date) * interval '1 day' AS w, COUNT(*) FROM visits GROUP BY 1",
     "SELECT coalesce(began, '2024-01-01')::date AS d, COUNT(*) FROM calls GROUP BY 1",
 )
 _SOURCES = ("laplace", "gaussian")
@@ -57,7 +72,7 @@ _ASKED = [
     for number, sql in enumerate(_STATEMENTS)
     for place, zone in enumerate(_ZONES)
     # a week that begins on Sundays takes too much work where days began at one o'clock
-    if "1 day'" not in sql or zone not in _LATE_DAYS
+    if "1 day'" not in sql or "visit_date" in sql or zone not in _LATE_DAYS
 ]
 _PARAMETERS = (
     (
@@ -136,3 +151,29 @@ def test_parameters_are_read_on_the_clock(
             _in_zone(plain, "UTC")
         answer = gateway.answer(sql, dataset, parameters=values, zone=zone)
         assert differences(expected, answer, ordered=False) == []
+
+
+def test_session_begins_in_the_time_zone_of_the_policy(
+    servers: SharedServers, tmp_path: Path
+) -> None:
+    """Queries over REST and new connections read the clock that the policy names; a client may name another."""
+    text = policy("berlin", "SOURCE", "laplace", groups=10_000)
+    text = text.replace("privacy:", "time_zone: europe/berlin\nprivacy:", 1)
+    url = clinic_in_duckdb(tmp_path / "berlin.duckdb")
+    with a_gateway({"berlin": text}, {"SOURCE": shown(url)}, servers) as opened:
+        sql = "SELECT date_trunc('month', began) AS m, COUNT(*) FROM calls GROUP BY 1 ORDER BY 1 LIMIT 1"
+        [row] = opened.answer(sql, "berlin").rows
+        assert row[0] == "2020-01-01 00:00:00+01"
+        [row] = opened.answer(sql, "berlin", zone="Asia/Tokyo").rows
+        assert row[0] == "2020-01-01 00:00:00+09"
+        served = opened.asking.served
+        sessions = WireSessions(
+            served, opened.asking.services.twin, lambda: datetime.now(UTC), "wire"
+        )
+        for settings, zone in (
+            ({}, "Europe/Berlin"),
+            ({"timezone": "Asia/Tokyo"}, "Asia/Tokyo"),
+        ):
+            session = sessions.enter(opened.subjects["alice"], "berlin", settings, 1)
+            with closing(session.line) as line:
+                assert line.reported["TimeZone"] == zone

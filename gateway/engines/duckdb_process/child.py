@@ -25,6 +25,8 @@ from gateway.engines.duckdb_process.frames import (
     read_header,
 )
 
+ZONE: Final = "TimeZone"
+UTC_NAME: Final = "UTC"
 _FEW_ROWS: Final = 256
 _MANY_ROWS: Final = 4096
 _BESIDE_BYTES: Final = 4 << 30
@@ -60,9 +62,12 @@ def serve(line: socket.socket) -> None:
 
 
 def _open(document: Any) -> tuple[duckdb.DuckDBPyConnection, list[int]]:  # noqa: ANN401
-    path, config = document["path"], document["config"]
+    path, config = document["path"], dict(document["config"])
+    zone = config.pop(ZONE, UTC_NAME)
     before = file_identity(path)
     connection = duckdb.connect(path, read_only=True, config={**config, **_CLOSED})
+    # what views of the file make of a time with a zone; nothing that the gateway renders depends on it
+    connection.execute(f"SET {ZONE} = '{zone}'")
     if file_identity(path) != before:
         raise OSError("the file was replaced while it was opened")
     most = _memory_limit(connection)
