@@ -3,7 +3,7 @@ PYTHON ?= python3
 # one more than there are cores: many tests wait for a server
 WORKERS ?= $(shell cores=$$(nproc 2>/dev/null) && echo $$((cores + 1)) || echo auto)
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse
+BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse unit_paths
 SECONDS ?= 60
 ANSWERS ?= 10000
 # make e2e SUITES=tests/wire: without those that need Java, Node or Superset
@@ -16,13 +16,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-unit e2e check format coverage bench fuzz privacy clean
+.PHONY: help demo test test-unit e2e pgadmin check format coverage bench fuzz privacy clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
 	@echo "make test      run the tests"
 	@echo "make test-unit run the tests that start neither a server nor a process"
 	@echo "make e2e       run real clients against the gateway: psql, drivers, data frames, BI tools"
+	@echo "make pgadmin   open the tree of pgAdmin 4 on the gateway, in an environment of its own"
 	@echo "make check     lint, types, import contracts, layout and names"
 	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
@@ -48,6 +49,14 @@ e2e: $(VENV)/test $(E2E)/installed
 	$(if $(filter tests/wire_more%,$(SUITES)),PYTHON=$(abspath $(BIN))/python tests/wire_more/install.sh .e2e)
 	E2E_PYTHON=$(abspath $(E2E))/bin/python E2E_CLIENTS=$(if $(filter tests/wire_more%,$(SUITES)),$(abspath .e2e)) \
 		$(BIN)/pytest -n $(WORKERS) --dist loadfile $(SUITES)
+
+pgadmin: $(VENV)/test .e2e/pgadmin/installed
+	E2E_CLIENTS=$(abspath .e2e) $(BIN)/pytest tests/wire_more/test_pgadmin.py
+
+.e2e/pgadmin/installed: tests/wire_more/pgadmin/requirements.lock | $(VENV)/bin/python
+	@$(BIN)/python -m venv .e2e/pgadmin
+	@.e2e/pgadmin/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
+	@touch $@
 
 check: $(VENV)/test
 	$(BIN)/ruff check .

@@ -70,10 +70,10 @@ def answering(url: URL, mechanism: str) -> Iterator[Answering]:
         settings = SettingsConflict(
             home=home / "home", policies=home / "policies", statement_timeout=_LIMIT_S
         )
-        with open_foundation(settings) as ground, open_twin_of(settings) as twin:
-            policies = open_policies(ground)
+        with open_foundation(settings) as foundation, open_twin_of(settings) as twin:
+            policies = open_policies(foundation)
             twin.wait_until_started()
-            with closing(open_query_service(ground, policies, twin, "rest")) as asking:
+            with closing(open_query_service(foundation, policies, twin, "rest")) as asking:
                 yield Answering(asking, policies.value.subjects["alice"])
 
 

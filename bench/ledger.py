@@ -59,20 +59,20 @@ def main() -> None:
     seconds = parser.parse_args().seconds
     home = Path(tempfile.mkdtemp(prefix="bench-ledger-"))
     try:
-        with bench_ground(home) as ground, bare_connection(home) as bare:
-            print_table(measure(ground, bare, seconds))
+        with bench_foundation(home) as foundation, bare_connection(home) as bare:
+            print_table(measure(foundation, bare, seconds))
     finally:
         discard_home(home / "home")
         shutil.rmtree(home)
 
 
-def measure(ground: Foundation, bare: psycopg.Connection, seconds: float) -> list[Row]:
+def measure(foundation: Foundation, bare: psycopg.Connection, seconds: float) -> list[Row]:
     """Rounds of both, interleaved, so that a noisy moment hits both; medians of the ratios."""
     found: dict[int, list[tuple[float, float]]] = {callers: [] for callers in _CALLERS}
     for _ in range(_ROUNDS):
         for callers in _CALLERS:
             before = bare_rate(bare, seconds / 2)
-            charged = charge_rate(ground, callers, seconds)
+            charged = charge_rate(foundation, callers, seconds)
             after = bare_rate(bare, seconds / 2)
             found[callers].append((charged, charged / ((before + after) / 2)))
     return [
@@ -104,13 +104,13 @@ def bare_rate(connection: psycopg.Connection, seconds: float) -> float:
     return count / (time.perf_counter() - started)
 
 
-def charge_rate(ground: Foundation, callers: int, seconds: float) -> float:
+def charge_rate(foundation: Foundation, callers: int, seconds: float) -> float:
     counts = [0] * callers
     end = time.perf_counter() + seconds
 
     def work(caller: int) -> None:
         while time.perf_counter() < end:
-            charge_once(ground)
+            charge_once(foundation)
             counts[caller] += 1
 
     threads = [threading.Thread(target=work, args=(caller,)) for caller in range(callers)]
@@ -122,7 +122,7 @@ def charge_rate(ground: Foundation, callers: int, seconds: float) -> float:
     return sum(counts) / (time.perf_counter() - started)
 
 
-def charge_once(ground: Foundation) -> None:
+def charge_once(foundation: Foundation) -> None:
     query_id = secrets.token_hex(8)
     asked = AskedQuestion(
         query_id=query_id,
@@ -142,17 +142,21 @@ def charge_once(ground: Foundation) -> None:
     request = ChargeRequest(query_id, "alice", _ACCOUNT, _PRICE, measurements)
     now = datetime.now(UTC)
     record = QueryRecord(
-        asked, journal=ground.journal, trail=ground.trail, emit=ignore_event, now=lambda: now
+        asked,
+        journal=foundation.journal,
+        trail=foundation.trail,
+        emit=ignore_event,
+        now=lambda: now,
     )
-    charge_query(ground.journal, record, request, now)
+    charge_query(foundation.journal, record, request, now)
 
 
 @contextmanager
-def bench_ground(home: Path) -> Iterator[Foundation]:
-    """A gateway's ground with a ledger, a team and an analyst."""
+def bench_foundation(home: Path) -> Iterator[Foundation]:
+    """The foundation of a gateway with a ledger, a team and an analyst."""
     now = datetime.now(UTC)
-    with open_foundation(SettingsConflict(home=home / "home")) as ground:
-        journal, trail = ground.journal, ground.trail
+    with open_foundation(SettingsConflict(home=home / "home")) as foundation:
+        journal, trail = foundation.journal, foundation.trail
         ledger = Ledger("dataset:bench", "bench", "patient", Currency.PURE)
         parents = {"team:oncology@bench": ledger.name, _ACCOUNT: "team:oncology@bench"}
 
@@ -164,7 +168,7 @@ def bench_ground(home: Path) -> Iterator[Foundation]:
             record_acts(draft, trail, "bench", acts)
 
         journal.commit(opened)
-        yield ground
+        yield foundation
 
 
 @contextmanager

@@ -86,18 +86,18 @@ _BY_MONTH = _listed(_DATE, [*(StepCells((one,)) for one in _ENDS), StepCells((),
 _BY_DIAGNOSIS = GroupKey("visits.diagnosis", _DIAGNOSIS, None, None)
 
 
-def grounds(seed: int) -> Iterator[ReleaseScope]:
+def scopes(seed: int) -> Iterator[ReleaseScope]:
     """Honest questions without end."""
     chance = random.Random(seed)  # noqa: S311 - invented questions, no secret
     known: set[tuple[Region, tuple[GroupKey, ...]]] = set()
     while True:
-        ground = _ground(chance)
-        if (ground.region, ground.keys) not in known:
-            known.add((ground.region, ground.keys))
-            yield ground
+        scope = _scope(chance)
+        if (scope.region, scope.keys) not in known:
+            known.add((scope.region, scope.keys))
+            yield scope
 
 
-def _ground(chance: random.Random) -> ReleaseScope:
+def _scope(chance: random.Random) -> ReleaseScope:
     region = EVERYTHING
 
     def sometimes(percent: int) -> bool:
@@ -140,21 +140,21 @@ def _band(chance: random.Random, low: int, high: int, step: int) -> Cells:
     return StepCells(((first, last - 1),))
 
 
-def past(number: int, ground: ReleaseScope, chance: random.Random) -> PriorRelease:
+def past(number: int, scope: ReleaseScope, chance: random.Random) -> PriorRelease:
     """As if it had been answered: a size after its share of the cells, with noise."""
     share = 1.0
-    for name, cells in ground.region.boxes[0].parts:
-        axis = ground.region.axis(name)
+    for name, cells in scope.region.boxes[0].parts:
+        axis = scope.region.axis(name)
         share *= _share(cells, axis)
     groups = 1
-    for key in ground.keys:
+    for key in scope.keys:
         groups *= len(key.values or ())
     counts = None
     if groups:
         mean = 100_000 * share / groups
         counts = tuple(round(chance.gauss(mean, 28)) for _ in range(groups))
     return PriorRelease(
-        f"q{number}.r1.1", f"q{number}", ground, counts, _SPREAD, _SPREAD, whole=True
+        f"q{number}.r1.1", f"q{number}", scope, counts, _SPREAD, _SPREAD, whole=True
     )
 
 
@@ -178,7 +178,7 @@ def main() -> None:
         "earlier questions   audit, median (ms)   95 % below (ms)   worst (ms)   refused   memory (MB)"
     )
     chance = random.Random(7)  # noqa: S311 - invented questions, no secret
-    stream = grounds(11)
+    stream = scopes(11)
     told: list[PriorRelease] = []
     for size in sizes:
         told += [past(n, one, chance) for n, one in enumerate(islice(stream, size - len(told)))]
@@ -196,10 +196,10 @@ def main() -> None:
 
 def _measured(history: History, rounds: int) -> tuple[list[float], int]:
     taken, refused = [], 0
-    for ground in islice(grounds(99), rounds):
+    for scope in islice(scopes(99), rounds):
         began = time.thread_time()
         try:
-            audit([NewQuery(ground, _SPREAD)], history, _RULES)
+            audit([NewQuery(scope, _SPREAD)], history, _RULES)
         except OverlapRefused:
             refused += 1
         taken.append((time.thread_time() - began) * 1000)

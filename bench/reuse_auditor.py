@@ -93,10 +93,10 @@ def auditors_time(past: int, rounds: int) -> tuple[list[float], list[float], lis
         (policies / "subjects.yaml").write_text("alice: {role: researcher}\n")
         settings = SettingsConflict(home=home / "home", policies=policies)
         source = {"SOURCE_URL": f"duckdb:///{home / 'audited.duckdb'}"}
-        with open_foundation(settings) as ground, open_twin_of(settings) as twin:
-            current = open_policies(ground, environment=source)
+        with open_foundation(settings) as foundation, open_twin_of(settings) as twin:
+            current = open_policies(foundation, environment=source)
             twin.wait_until_started()
-            with closing(open_query_service(ground, current, twin, "rest")) as asking:
+            with closing(open_query_service(foundation, current, twin, "rest")) as asking:
                 alice, ranges = current.value.subjects["alice"], _ranges()
 
                 def ask(sql: str) -> float:

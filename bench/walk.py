@@ -148,10 +148,10 @@ def _serving() -> Iterator[httpx.Client]:
         settings = SettingsConflict(
             home=places.home, policies=ROOT / "policies", rest_port=ports[0], pg_port=ports[1]
         )
-        with open_foundation(settings) as ground:
+        with open_foundation(settings) as foundation:
             order = KeyOrder("alice", operator_name(), utc_now())
             known = load_subjects(settings.policies)
-            create_key(ground.journal, ground.trail, order, known.__contains__)
+            create_key(foundation.journal, foundation.trail, order, known.__contains__)
         stop = StopSignal()
         server = threading.Thread(target=serve, args=(settings, stop), name="gateway")
         server.start()

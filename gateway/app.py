@@ -18,10 +18,9 @@ from gateway.auth.key_store import translate_state_errors
 from gateway.auth.keys import mock_secret
 from gateway.auth.scram import Logins, scram_logins
 from gateway.budget.report import AccountBalance, standings, standings_of
-from gateway.budget.shared_accounts import visible_balances
 from gateway.config import Settings, prepare_home
 from gateway.datasets.registry import DatasetRegistry, WireSessions
-from gateway.datasets.system_tables import OwnRows
+from gateway.datasets.system_tables import OwnRows, visible_balances
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.events import Emit, ignore_event
 from gateway.frontends.pgwire.connection import WireApi
@@ -56,36 +55,36 @@ def open_twin_of(settings: Settings, emit: Emit = ignore_event) -> Iterator[Twin
 
 
 def open_policies(
-    ground: Foundation, emit: Emit = ignore_event, environment: Mapping[str, str] = os.environ
+    foundation: Foundation, emit: Emit = ignore_event, environment: Mapping[str, str] = os.environ
 ) -> CurrentPolicies:
     """The policies in force: their ledgers and accounts are open when this returns."""
     policies = current_policies(
-        ground.journal, ground.trail, ground.settings.policies, emit, environment
+        foundation.journal, foundation.trail, foundation.settings.policies, emit, environment
     )
     policies.open(Cause(operator_name(), "the gateway starts"))
     return policies
 
 
 def key_authenticator(
-    ground: Foundation, emit: Emit = ignore_event, policies: CurrentPolicies | None = None
+    foundation: Foundation, emit: Emit = ignore_event, policies: CurrentPolicies | None = None
 ) -> KeyAuthenticator[Subject]:
     """Who may come in: the subjects of the policies, by their API keys."""
-    find = _finding_subjects(ground, policies)
-    return KeyAuthenticator(ground.engine, find, ground.turning_away, emit=emit)
+    find = _finding_subjects(foundation, policies)
+    return KeyAuthenticator(foundation.engine, find, foundation.turning_away, emit=emit)
 
 
 def wire_logins(
-    ground: Foundation, emit: Emit = ignore_event, policies: CurrentPolicies | None = None
+    foundation: Foundation, emit: Emit = ignore_event, policies: CurrentPolicies | None = None
 ) -> Logins[Subject]:
     """The same for those who come by name and prove that they have a key, as PostgreSQL's clients do."""
-    find, secret = _finding_subjects(ground, policies), mock_secret(ground.key.secret)
-    return scram_logins(ground.engine, find, ground.turning_away, secret, emit=emit)
+    find, secret = _finding_subjects(foundation, policies), mock_secret(foundation.key.secret)
+    return scram_logins(foundation.engine, find, foundation.turning_away, secret, emit=emit)
 
 
 def _finding_subjects(
-    ground: Foundation, policies: CurrentPolicies | None
+    foundation: Foundation, policies: CurrentPolicies | None
 ) -> Callable[[str], Subject | None]:
-    known = load_subjects(ground.settings.policies) if policies is None else {}
+    known = load_subjects(foundation.settings.policies) if policies is None else {}
 
     def subject(name: str) -> Subject | None:
         return (known if policies is None else policies.value.subjects).get(name)
@@ -94,42 +93,44 @@ def _finding_subjects(
 
 
 def open_query_service(
-    ground: Foundation,
+    foundation: Foundation,
     policies: CurrentPolicies,
     twin: Twin,
     front_end: str,
     emit: Emit = ignore_event,
 ) -> QueryService:
     """The way questions take through this gateway; close it to let go of the sources."""
-    served = DatasetRegistry(lambda: policies.value, ground.engine, emit)
-    own = OwnRows(partial(_own_accounts, ground, policies), partial(_records, ground), served)
-    limit_s = ground.settings.statement_timeout
+    served = DatasetRegistry(lambda: policies.value, foundation.engine, emit)
+    own = OwnRows(
+        partial(_own_accounts, foundation, policies), partial(_records, foundation), served
+    )
+    limit_s = foundation.settings.statement_timeout
     services = Services(
-        ground.journal,
-        ground.trail,
+        foundation.journal,
+        foundation.trail,
         twin,
         served.find,
         own.rows,
-        ReleaseCaches(ground.engine, ground.trail.seal, emit),
+        ReleaseCaches(foundation.engine, foundation.trail.seal, emit),
         emit,
         limit_s=limit_s,
-        kept=StoredAnswers(ground.engine, ground.trail.seal, emit),
+        kept=StoredAnswers(foundation.engine, foundation.trail.seal, emit),
         longest_grid=lambda: policies.value.longest_grid_ms,
     )
     return QueryService(services, own, served, front_end)
 
 
-def wait_ender(ground: Foundation, asking: QueryService) -> Callable[[], None]:
+def wait_ender(foundation: Foundation, asking: QueryService) -> Callable[[], None]:
     """What ends every wait when the gateway stops and its moment for what is under way is over.
 
-    First the sources: questions that end then still have their fates recorded. What waits for the state itself, whatever
+    First the sources: the outcomes of queries that end then are still recorded. What waits for the state itself, whatever
     holds it up, is cut off a moment later.
     """
 
     def give_up() -> None:
         asking.stop()
         sleep(_RECORD_S)
-        ground.lines.cut()
+        foundation.lines.cut()
 
     return give_up
 
@@ -139,7 +140,9 @@ def preload_history(asking: QueryService, datasets: Iterable[str]) -> Thread:
 
     def read() -> None:
         for dataset in datasets:
-            with suppress(Refusal):  # where the state cannot be reached, whoever asks is told
+            with suppress(
+                Refusal
+            ):  # if the state cannot be reached, the next caller gets the error
                 asking.services.caches[dataset].refresh()
 
     reading = Thread(target=read, name="reading-ahead", daemon=True)
@@ -149,14 +152,14 @@ def preload_history(asking: QueryService, datasets: Iterable[str]) -> Thread:
 
 @contextmanager
 def open_query_api(
-    ground: Foundation,
+    foundation: Foundation,
     policies: CurrentPolicies,
     twin: Twin,
     front_end: str,
     emit: Emit = ignore_event,
 ) -> Iterator[QueryApi]:
     """What a front end may ask; at the end the sources are let go of."""
-    with closing(open_query_service(ground, policies, twin, front_end, emit)) as asking:
+    with closing(open_query_service(foundation, policies, twin, front_end, emit)) as asking:
         yield query_api(asking)
 
 
@@ -189,19 +192,19 @@ def wire_api(asking: QueryService, emit: Emit = ignore_event) -> WireApi:
 
 @contextmanager
 def serve_wire(
-    ground: Foundation,
+    foundation: Foundation,
     policies: CurrentPolicies,
     asking: QueryService,
     listener: socket,
     emit: Emit = ignore_event,
 ) -> Iterator[WireServer]:
     """PostgreSQL's protocol on this socket, until the block is left."""
-    settings = ground.settings
+    settings = foundation.settings
     server = WireServer(
         wire_api(asking, emit),
-        wire_logins(ground, emit, policies),
+        wire_logins(foundation, emit, policies),
         tls_context(settings, POSTGRESQL),
-        ground.workers,
+        foundation.workers,
     )
     server.start(listener)
     try:
@@ -211,7 +214,7 @@ def serve_wire(
 
 
 def gateway_api(
-    ground: Foundation,
+    foundation: Foundation,
     metrics: Metrics,
     emit: Emit = ignore_event,
     policies: CurrentPolicies | None = None,
@@ -222,17 +225,17 @@ def gateway_api(
     """What the REST interface may ask of this gateway."""
 
     def accounts() -> Sequence[AccountBalance]:
-        with translate_state_errors(), ground.engine.connect() as connection:
+        with translate_state_errors(), foundation.engine.connect() as connection:
             return standings(connection, utc_now())
 
     def verify_trail() -> Verdict:
         with translate_state_errors():
-            return ground.verify_trail()
+            return foundation.verify_trail()
 
     def require_ready() -> None:
         try:
-            with translate_state_errors(), ground.engine.connect() as connection:
-                require_not_behind(connection, ground.anchor)
+            with translate_state_errors(), foundation.engine.connect() as connection:
+                require_not_behind(connection, foundation.anchor)
         except OSError as error:
             raise BackendUnavailable(Code.ANCHOR_UNAVAILABLE) from error
         if twin is not None:
@@ -241,30 +244,30 @@ def gateway_api(
             questions.require_ready()
 
     return GatewayApi(
-        authenticator=key_authenticator(ground, emit, policies),
+        authenticator=key_authenticator(foundation, emit, policies),
         policies=None if policies is None else policy_api(policies),
-        subjects=None if policies is None else subject_api(ground, policies),
+        subjects=None if policies is None else subject_api(foundation, policies),
         questions=questions,
         accounts=accounts,
-        accounts_of=partial(_own_accounts, ground, policies),
-        records=partial(_records, ground),
+        accounts_of=partial(_own_accounts, foundation, policies),
+        records=partial(_records, foundation),
         verify_trail=verify_trail,
         require_ready=require_ready,
         metrics=metrics.text,
         metrics_type=metrics.content_type,
         emit=emit,
-        workers=ground.workers,
+        workers=foundation.workers,
     )
 
 
-def subject_list(ground: Foundation) -> SubjectList:
+def subject_list(foundation: Foundation) -> SubjectList:
     """How subjects stand, and what changes it."""
-    return SubjectList(ground.engine, ground.journal, ground.trail, utc_now)
+    return SubjectList(foundation.engine, foundation.journal, foundation.trail, utc_now)
 
 
-def subject_api(ground: Foundation, policies: CurrentPolicies) -> SubjectApi:
+def subject_api(foundation: Foundation, policies: CurrentPolicies) -> SubjectApi:
     """What administrators may do about subjects."""
-    roster = subject_list(ground)
+    roster = subject_list(foundation)
 
     def subjects() -> Sequence[Mapping[str, Any]]:
         with translate_state_errors():
@@ -281,15 +284,17 @@ def subject_api(ground: Foundation, policies: CurrentPolicies) -> SubjectApi:
     return SubjectApi(subjects=subjects, suspend=suspend, resume=resume)
 
 
-def _records(ground: Foundation, limit: int, wanted: RecordFilter) -> Sequence[Mapping[str, Any]]:
-    with translate_state_errors(), ground.engine.connect() as connection:
+def _records(
+    foundation: Foundation, limit: int, wanted: RecordFilter
+) -> Sequence[Mapping[str, Any]]:
+    with translate_state_errors(), foundation.engine.connect() as connection:
         return latest_records(connection, limit, wanted)
 
 
 def _own_accounts(
-    ground: Foundation, policies: CurrentPolicies | None, subject: Subject
+    foundation: Foundation, policies: CurrentPolicies | None, subject: Subject
 ) -> Sequence[AccountBalance]:
     """The accounts of a subject's questions, as far as the subject may see them."""
-    with translate_state_errors(), ground.engine.connect() as connection:
+    with translate_state_errors(), foundation.engine.connect() as connection:
         found = standings_of(connection, utc_now(), subject.name)
     return visible_balances(found, subject, {} if policies is None else policies.value.policies)

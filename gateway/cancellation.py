@@ -23,14 +23,14 @@ class CancelEvent(threading.Event):
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._told: dict[object, Callable[[], None]] = {}
+        self._callbacks: dict[object, Callable[[], None]] = {}
 
     def set(self) -> None:
-        """Tell everyone who is to be told now; those who come later see that it is set."""
+        """Call back everyone who registered; later callers see that it is set."""
         super().set()
         with self._lock:
-            told = list(self._told.values())
-        for one in told:
+            callbacks = list(self._callbacks.values())
+        for one in callbacks:
             one()
 
     @contextmanager
@@ -42,14 +42,14 @@ class CancelEvent(threading.Event):
         """
         mine = object()
         with self._lock:
-            self._told[mine] = callback
+            self._callbacks[mine] = callback
         try:
             if self.is_set():
                 callback()
             yield
         finally:
             with self._lock:
-                del self._told[mine]
+                del self._callbacks[mine]
 
 
 @contextmanager

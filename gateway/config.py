@@ -34,7 +34,7 @@ def default_home() -> Path:
 
 
 class Settings(BaseSettings):
-    """Everything the gateway can be told from outside; `docs/settings.md` has a heading for each."""
+    """Every setting of the gateway; `docs/settings.md` has a heading for each."""
 
     model_config = SettingsConfigDict(
         env_prefix="GATEWAY_",

@@ -39,6 +39,7 @@ class Code(StrEnum):
     PURPOSE_NOT_PERMITTED = "GW204"
     DATASET_NOT_PERMITTED = "GW205"
     SUBJECT_SUSPENDED = "GW206"
+    COMBINATION_NOT_PERMITTED = "GW207"
     NO_BOUND = "GW301"
     NOT_ANSWERED_YET = "GW302"
     WORK_OF_A_ROW = "GW304"
@@ -187,6 +188,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             403,
             "42501",
             "the dataset does not exist, or you may not query it",
+        ),
+        Code.COMBINATION_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "these columns may not be used together"
         ),
         Code.SUBJECT_SUSPENDED: _Row(
             Reason.NOT_PERMITTED, 403, "42501", "your queries are suspended"

@@ -5,6 +5,9 @@ or an SQLSTATE by tables. An `OperatorError` is for the person who runs the gate
 state. The gateway's own bugs are `InternalError`: an opaque id for the client, the details in the log.
 """
 
+from copy import copy
+from typing import Self
+
 from gateway.cancellation import Computation
 from gateway.error_codes import HTTP, REASON, SQLSTATE, TITLE, Code
 from gateway.error_reasons import Reason
@@ -64,6 +67,12 @@ class Refusal(GatewayError):
     """
 
     query_id: str | None = None
+
+    def with_hint(self, hint: str) -> Self:
+        """The same refusal with another hint."""
+        made = copy(self)
+        made.hint = hint
+        return made
 
     @property
     def sqlstate(self) -> str:

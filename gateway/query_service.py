@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from gateway.budget.account import analyst_account
 from gateway.budget.report import AccountBalance, standings_on_paths
-from gateway.budget.shared_accounts import visible_balances
 from gateway.datasets.registry import DatasetRegistry
-from gateway.datasets.system_tables import OwnRows
+from gateway.datasets.system_tables import OwnRows, visible_balances
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
@@ -56,7 +55,7 @@ class QueryService:
         return visible_balances(found, subject, policies)
 
     def stop(self) -> None:
-        """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
+        """End every wait for a source or a point of the grid; the waiting callers get an error that the gateway stops."""
         self.services.pace.stopping.set()
         self.served.stop()
 

@@ -30,7 +30,7 @@ def charge_question(  # noqa: PLR0917 - a charge and everything it is written wi
         raise
 
 
-def record_fate(
+def record_outcome(
     journal: Journal,
     trail: Trail,
     record: QuestionRecord,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import laws
 import pytest
+import warm_python
 from hypothesis import settings
 from kinds import mark_kind, unit_guard
 from no_pandas import do_not_look_for_pandas
@@ -60,11 +61,13 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("golden files are not rewritten in CI")
     laws.selection.titles = config.getoption("--case")
     unit_guard.install()
+    warm_python.install()
     if not hasattr(config, "workerinput"):
         _scratch.open(config)
 
 
 def pytest_unconfigure() -> None:
+    warm_python.server.end()
     _scratch.remove()
 
 
@@ -104,8 +107,7 @@ def _is_asked_for(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    # what is imported and collected stays to the end: no collection of garbage has to look at it, now or later
-    gc.collect()
+    # what is imported and collected stays to the end: no collection of garbage looks at it, not even once
     gc.freeze()
     gc.enable()
     # after that Python's own thresholds would take a tenth of the time

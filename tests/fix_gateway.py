@@ -17,13 +17,14 @@ from typing import Any, Self
 
 import httpx
 import pytest
-from charges import charge_question, record_fate
+from charges import charge_question, record_outcome
 from fastapi import FastAPI
 from fix_ledger import declare_account, declare_ledger
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from psycopg import sql
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
+from warm_python import forks
 
 from gateway.admin.actions import grant
 from gateway.admin.instance import Foundation, open_foundation
@@ -118,7 +119,7 @@ class Clerk:
         record = QuestionRecord(
             RecordKind.ANSWERED, self.question(query_id, subject, sql), duration_us=1_234
         )
-        record_fate(self.journal, self.trail, record)
+        record_outcome(self.journal, self.trail, record)
 
     def refuse(self, account: str = BOB) -> None:
         with pytest.raises(BudgetExhausted):
@@ -164,7 +165,7 @@ class Clerk:
         asked = self.question(query_id, subject, "SELECT 'stopped'")
         record = QuestionRecord(RecordKind.FAILED, asked, code=Code.SOURCE_TIMEOUT, counted=True)
         stop = SourceStop(subject, asked.dataset, query_id, most)
-        return record_fate(
+        return record_outcome(
             self.journal,
             self.trail,
             record,
@@ -265,7 +266,7 @@ def clerk(state: State, trail: Trail) -> Clerk:
 
 
 @dataclass
-class House:
+class Installation:
     """A home whose state can be lost, and brought back in one way or another."""
 
     server: StateServer
@@ -282,8 +283,8 @@ class House:
     @contextmanager
     def open(self) -> Iterator[Clerk]:
         """A gateway that works on the state until this ends."""
-        with open_foundation(self.settings) as ground:
-            clerk = Clerk(ground.journal, ground.trail, self.clerk_says, self.asked)
+        with open_foundation(self.settings) as foundation:
+            clerk = Clerk(foundation.journal, foundation.trail, self.clerk_says, self.asked)
             yield clerk
             self.asked = clerk.asked
 
@@ -310,8 +311,8 @@ class House:
 
     def backup(self, name: str = "backup") -> Path:
         path = self.home / name
-        with open_foundation(self.settings) as ground:
-            write_backup(ground.engine, path, AUDIT_SECRET, self.clerk_says)
+        with open_foundation(self.settings) as foundation:
+            write_backup(foundation.engine, path, AUDIT_SECRET, self.clerk_says)
         return path
 
     def restore(self, file: Path | None = None, *, replace: bool = False) -> RestoreResult:
@@ -355,8 +356,8 @@ class House:
         return {account: tuple(limits) for account, *limits in rows}
 
     def verdict(self) -> Verdict:
-        with open_foundation(self.settings) as ground:
-            return ground.verify_trail()
+        with open_foundation(self.settings) as foundation:
+            return foundation.verify_trail()
 
     def _disconnect(self, database: str) -> None:
         with self.server.superuser() as connection:
@@ -367,17 +368,17 @@ class House:
 
 
 @contextmanager
-def a_house(server: StateServer, home: Path) -> Iterator[House]:
-    """A house on a fresh, migrated state."""
+def new_installation(server: StateServer, home: Path) -> Iterator[Installation]:
+    """An installation on a fresh, migrated state."""
     with ExitStack() as databases:
         urls = databases.enter_context(server.database())
-        yield House(server, home, databases, urls)
+        yield Installation(server, home, databases, urls)
 
 
 @pytest.fixture
-def house(state_server: StateServer, tmp_path: Path) -> Iterator[House]:
-    with a_house(state_server, tmp_path) as house:
-        yield house
+def installation(state_server: StateServer, tmp_path: Path) -> Iterator[Installation]:
+    with new_installation(state_server, tmp_path) as installation:
+        yield installation
 
 
 POLICY_SUBJECTS = """\
@@ -390,16 +391,16 @@ eve: {}
 """
 
 
-def environment(house: House, **more: str) -> dict[str, str]:
-    """What a gateway on this house's state finds in its environment, and nothing of ours."""
-    policies = house.home / "policies"
+def environment(installation: Installation, **more: str) -> dict[str, str]:
+    """What a gateway on the state of this installation finds in its environment, and nothing of ours."""
+    policies = installation.home / "policies"
     policies.mkdir(exist_ok=True)
     (policies / "subjects.yaml").write_text(POLICY_SUBJECTS)
-    owner = house.urls.owner
+    owner = installation.urls.owner
     given = {
-        "GATEWAY_HOME": str(house.home),
+        "GATEWAY_HOME": str(installation.home),
         "GATEWAY_POLICIES": str(policies),
-        "GATEWAY_STATE_URL": house.urls.application.render_as_string(hide_password=False),
+        "GATEWAY_STATE_URL": installation.urls.application.render_as_string(hide_password=False),
         "GATEWAY_STATE_OWNER_URL": "" if owner is None else owner.render_as_string(False),
         "GATEWAY_AUDIT_KEY": AUDIT_SECRET.decode(),
     }
@@ -428,15 +429,16 @@ def gateway(
     *arguments: str, env: Mapping[str, str], cwd: Path | None = None, timeout: float = 60
 ) -> Done:
     """Run one command in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", *arguments],
-        env=dict(env),
-        cwd=cwd or "/",
-        capture_output=True,
-        timeout=timeout,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    with forks():
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", *arguments],
+            env=dict(env),
+            cwd=cwd or "/",
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -449,20 +451,21 @@ class Serving:
 
     @classmethod
     def begin(cls, *options: str, env: Mapping[str, str]) -> Self:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gateway", "serve", *options],
-            env={
-                "GATEWAY_REST_PORT": "0",
-                "GATEWAY_PG_PORT": "0",
-                **env,
-                "GATEWAY_LOG_FORMAT": "json",
-            },
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        with forks():
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", "serve", *options],
+                env={
+                    "GATEWAY_REST_PORT": "0",
+                    "GATEWAY_PG_PORT": "0",
+                    **env,
+                    "GATEWAY_LOG_FORMAT": "json",
+                },
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
         return cls(process)
 
     def url(self) -> str:
@@ -508,9 +511,9 @@ def serve() -> Iterator[Callable[..., Serving]]:
 
 @dataclass(frozen=True)
 class Typed:
-    """The `gateway` command, run in this process on a house's state."""
+    """The `gateway` command, run in this process on the state of an installation."""
 
-    house: House
+    installation: Installation
     captured: pytest.CaptureFixture[str]
 
     def run(self, *arguments: str) -> Done:
@@ -531,15 +534,15 @@ class Typed:
 
 @pytest.fixture
 def typed(
-    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    installation: Installation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Typed:
     for name in list(os.environ):
         if name.startswith("GATEWAY_"):
             monkeypatch.delenv(name)
-    for name, value in environment(house).items():
+    for name, value in environment(installation).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(house.home)
-    return Typed(house, capsys)
+    monkeypatch.chdir(installation.home)
+    return Typed(installation, capsys)
 
 
 class Client:
@@ -565,8 +568,8 @@ class Client:
 class Front:
     """The REST interface of a gateway, with a key for everybody and what happened meanwhile."""
 
-    house: House
-    ground: Foundation
+    installation: Installation
+    foundation: Foundation
     clerk: Clerk
     app: FastAPI
     client: Client
@@ -580,30 +583,30 @@ class Front:
         return self.client.get(path, headers=headers, **options)
 
     def records(self) -> list[dict[str, Any]]:
-        with self.ground.engine.connect() as connection:
+        with self.foundation.engine.connect() as connection:
             return [dict(record) for record in all_records(connection)]
 
 
 @contextmanager
-def a_front(house: House) -> Iterator[Front]:
-    environment(house)  # writes the subjects
-    settings = house.settings.model_copy(update={"policies": house.home / "policies"})
+def a_front(installation: Installation) -> Iterator[Front]:
+    environment(installation)  # writes the subjects
+    settings = installation.settings.model_copy(update={"policies": installation.home / "policies"})
     told: list[Event] = []
     metrics = Metrics()
     emit = log_and_count(told.append, metrics.count)
-    with open_foundation(settings, emit) as ground:
-        clerk = Clerk(ground.journal, ground.trail, house.clerk_says)
+    with open_foundation(settings, emit) as foundation:
+        clerk = Clerk(foundation.journal, foundation.trail, installation.clerk_says)
         clerk.open_books()
         keys = {
             name: clerk.key(name).key
             for name in ("alice", "bob", "carol", "dave", "eve", "chemist")
         }
-        app = create_app(gateway_api(ground, metrics, emit))
+        app = create_app(gateway_api(foundation, metrics, emit))
         with closing(Client(app)) as client:
-            yield Front(house, ground, clerk, app, client, keys, told)
+            yield Front(installation, foundation, clerk, app, client, keys, told)
 
 
 @pytest.fixture
-def front(house: House) -> Iterator[Front]:
-    with a_front(house) as front:
+def front(installation: Installation) -> Iterator[Front]:
+    with a_front(installation) as front:
         yield front

@@ -30,7 +30,7 @@ def servers(state_server: StateServer, twin: Twin) -> SharedServers:
 
 
 @contextmanager
-def ground_and_twin(
+def foundation_and_twin(
     servers: SharedServers | None, home: Path, policies: Path, emit: Emit = ignore_event
 ) -> Iterator[tuple[Foundation, Twin]]:
     """What a gateway stands on; without `servers`, a state and a twin of its own in its home, which start meanwhile."""
@@ -47,6 +47,6 @@ def ground_and_twin(
                 }
             )
             prepare_home(settings)
-        ground = stack.enter_context(open_foundation(settings, emit))
+        foundation = stack.enter_context(open_foundation(settings, emit))
         twin = stack.enter_context(open_twin_of(settings)) if servers is None else servers.twin
-        yield ground, twin
+        yield foundation, twin

@@ -63,9 +63,14 @@ def mark_kind(item: pytest.Item) -> None:
         item.add_marker(_kind(item))
 
 
+@functools.cache
+def _folder(path: Path) -> str:
+    return path.relative_to(_ROOT).parts[0]
+
+
 def _kind(item: pytest.Item) -> str:
     fixtures = set(getattr(item, "fixturenames", ()))
-    folder = item.path.relative_to(_ROOT).parts[0]
+    folder = _folder(item.path)
     if folder in _FOLDERS_OF_GATEWAYS or fixtures & _GATEWAYS:
         return "gateway"
     return "server" if folder in _FOLDERS_OF_SERVERS or fixtures & _SERVERS else "unit"

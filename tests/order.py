@@ -4,6 +4,7 @@ A process that runs a part of the tests makes what they share once. Where tests 
 process makes it. Within a folder the order stays random.
 """
 
+import functools
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +33,15 @@ def put_together(items: list[pytest.Item]) -> None:
 
 
 def _place(item: pytest.Item) -> tuple[bool, int, str]:
-    folder = item.path.parent.relative_to(_ROOT).as_posix()
-    names = (*_parents(folder),)
-    rank = next((_FIRST.index(one) for one in names if one in _FIRST), len(_FIRST))
     unit = item.get_closest_marker("unit") is not None
-    return unit, rank, folder
+    return unit, *_rank(item.path.parent)
+
+
+@functools.cache
+def _rank(path: Path) -> tuple[int, str]:
+    folder = path.relative_to(_ROOT).as_posix()
+    names = _parents(folder)
+    return next((_FIRST.index(one) for one in names if one in _FIRST), len(_FIRST)), folder
 
 
 def _parents(folder: str) -> list[str]:

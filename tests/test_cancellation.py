@@ -1,6 +1,10 @@
-"""Nobody waits any more: everyone who asked to be told is told, whenever they asked."""
+"""A cancelled query calls back everyone who registered; how long its source computed is recorded."""
 
-from gateway.cancellation import CancelEvent
+import pytest
+
+from gateway.cancellation import CancelEvent, Computation, SourceEnd
+from gateway.error_codes import Code
+from gateway.errors import SourceStopped
 
 
 def test_cancel_calls_back_when_it_is_set() -> None:
@@ -29,3 +33,24 @@ def test_cancel_does_not_call_back_when_the_block_was_left() -> None:
         pass
     cancel.set()
     assert told == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ended", "counted"),
+    [
+        (30.0, SourceEnd.LIMIT, True),
+        (14.9, SourceEnd.CANCEL, False),
+        (15.0, SourceEnd.CANCEL, True),
+        (29.0, SourceEnd.STOP, False),
+    ],
+)
+def test_computation_is_counted_when_it_could_tell_of_a_row(
+    seconds: float, ended: SourceEnd, *, counted: bool
+) -> None:
+    """A time-out counts, and so does a cancel after half of the limit; a stop of the gateway does not."""
+    assert Computation(seconds, 30.0, ended).is_counted is counted
+
+
+def test_stopped_source_has_no_computation_when_it_waited() -> None:
+    """Whoever raises it without one says that the source did not compute."""
+    assert SourceStopped(Code.SOURCE_CANCELLED).computation is None

@@ -89,7 +89,7 @@ def test_titles_are_unique() -> None:
 
 @CODES
 def test_code_is_numbered_by_its_stage(code: Code) -> None:
-    """GW and three digits, the first of which says where in the house it was said."""
+    """GW and three digits, the first of which says which stage raised it."""
     assert re.fullmatch(r"GW[1-9][0-9]{2}", code.value)
     assert REASON[code] in _OF_STAGE[code.value[2]]
 

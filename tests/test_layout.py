@@ -73,6 +73,17 @@ PARALLEL = {
     "times": "functions of dates and times, and their SQL",
     "zoned_times": "functions that read clocks, and their SQL",
 }
+# Folders of tests that mirror no package of the gateway, and what they hold.
+OTHER_TESTS = {
+    "crash": "processes that are killed",
+    "deploy": "the container files",
+    "docs": "the documents",
+    "endtoend": "whole gateways",
+    "privacy": "statistics, the fuzzer and attacks",
+    "property": "laws over random plans and tables",
+    "wire": "clients of PostgreSQL",
+    "wire_more": "clients that `make e2e` installs",
+}
 # Public class names that several classes still have; a name may leave this list, none may join it.
 SEVERAL_CLASSES: frozenset[str] = frozenset()
 _PARTICIPLE = re.compile(r"(ing|ed|wn|pt|lt)$")
@@ -149,6 +160,14 @@ def no_tests_are_a_package(root: Path) -> Iterator[str]:
         yield f"a package: {path.parent.relative_to(root)}"
 
 
+def folders_of_tests_mirror_packages(root: Path) -> Iterator[str]:
+    """A folder with tests has the path of a package, or is one of `OTHER_TESTS`."""
+    folders = {path.parent.relative_to(root / "tests") for path in _python(root / "tests")}
+    for folder in sorted(folders):
+        if not (root / "gateway" / folder).is_dir() and folder.parts[0] not in OTHER_TESTS:
+            yield f"tests of no package: {folder}"
+
+
 def every_test_says_its_promise(root: Path) -> Iterator[str]:
     """Every test has a name of several words, and a docstring that is its promise."""
     for path in _python(root / "tests"):
@@ -210,6 +229,7 @@ RULES: tuple[Rule, ...] = (
     files_are_short,
     packages_say_what_they_are,
     no_tests_are_a_package,
+    folders_of_tests_mirror_packages,
     every_test_says_its_promise,
     modules_are_nouns,
     module_names_mean_one_thing,
@@ -263,6 +283,7 @@ BREAKING = [
     (packages_say_what_they_are, "gateway/__init__.py", "", "no docstring: gateway"),
     (packages_say_what_they_are, "gateway/room/one.py", "", "no package: gateway/room"),
     (no_tests_are_a_package, "tests/room/__init__.py", "", "a package: tests/room"),
+    (folders_of_tests_mirror_packages, "tests/room/test_it.py", "", "tests of no package: room"),
     (
         every_test_says_its_promise,
         "tests/test_it.py",

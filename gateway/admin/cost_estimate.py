@@ -31,8 +31,8 @@ from gateway.units import Delta, Epsilon
 class CostForecast:
     """The price of a statement, its columns with their noise and margins, and the kind of its groups.
 
-    `grounds` are the scopes of its parts, as the auditor would compare them with earlier queries, and `asides`
-    those of single aggregates of each part.
+    `scopes` are those of its parts, which the auditor would compare with earlier queries. `extra_scopes` are those of
+    single aggregates of each part.
     """
 
     currency: Currency
@@ -46,8 +46,8 @@ class CostForecast:
     several: tuple[GroupGuarantee, ...] = ()
     unit: str = ""
     converted_at: Delta = field(default_factory=Delta.zero)
-    grounds: tuple[ReleaseScope, ...] = ()
-    asides: tuple[tuple[ReleaseScope, ...], ...] = ()
+    scopes: tuple[ReleaseScope, ...] = ()
+    extra_scopes: tuple[tuple[ReleaseScope, ...], ...] = ()
 
 
 def forecast_cost(bound: BoundQuery, policy: Policy, loaded: LoadedPolicies) -> CostForecast:
@@ -68,7 +68,7 @@ def forecast_cost(bound: BoundQuery, policy: Policy, loaded: LoadedPolicies) -> 
         cost = cost_on_path(price_of(query), currency, path)
     releases = noise_for_price(query, cost)
     constants = _constants(cut)
-    grounds = _grounds(query, constants)
+    scopes = _scopes(query, constants)
     nothing = {
         step.name: NoisyRelease(one, ()) for step, one in zip(cut.releases, releases, strict=True)
     }
@@ -85,10 +85,10 @@ def forecast_cost(bound: BoundQuery, policy: Policy, loaded: LoadedPolicies) -> 
         group_guarantees(limits_of(policy.privacy.budget), currency, cost),
         policy.dataset.unit,
         policy.privacy.budget.delta * HALF,
-        grounds,
+        scopes,
         tuple(
-            aggregate_scopes(one.plan, ground, constants)
-            for one, ground in zip(query.analyses, grounds, strict=True)
+            aggregate_scopes(one.plan, scope, constants)
+            for one, scope in zip(query.analyses, scopes, strict=True)
         ),
     )
 
@@ -101,7 +101,7 @@ def _constants(cut: Cut) -> Mapping[str, str]:
     }
 
 
-def _grounds(query: AnalyzedQuery, constants: Mapping[str, str]) -> tuple[ReleaseScope, ...]:
+def _scopes(query: AnalyzedQuery, constants: Mapping[str, str]) -> tuple[ReleaseScope, ...]:
     """Of each part of each release."""
     return tuple(
         scope_of(

@@ -24,6 +24,7 @@ from gateway.errors import Code, GatewayError, OperatorError, Refusal
 from gateway.overlap.auditor import History, NewQuery, audit
 from gateway.overlap.description import region_lines, unread_lines
 from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy, UnreadableConditions
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import spread_of_part
@@ -94,22 +95,22 @@ def explain(
 
 def audited_queries(price: CostForecast) -> list[NewQuery]:
     """The statement's parts as the auditor sees them."""
-    there = zip(price.grounds, price.asides, price.parts, strict=bool(price.grounds))
+    there = zip(price.scopes, price.extra_scopes, price.parts, strict=bool(price.scopes))
     return [
         NewQuery(one, spread_of_part(part))
-        for ground, asides, part in there
-        for one in (ground, *asides)
+        for scope, extra_scopes, part in there
+        for one in (scope, *extra_scopes)
     ]
 
 
 def _compared(price: CostForecast, policy: Policy) -> HistoryVerdict | None:
     """Of what is about persons."""
-    if not price.grounds:
+    if not price.scopes:
         return None
-    parts = (tuple(region_lines(one, policy.dataset)) for one in price.grounds)
+    parts = (tuple(region_lines(one, policy.dataset)) for one in price.scopes)
     opaque = policy.auditing.opaque
     return HistoryVerdict(
-        tuple(dict.fromkeys(parts)), tuple(unread_lines(price.grounds, opaque)), opaque
+        tuple(dict.fromkeys(parts)), tuple(unread_lines(price.scopes, opaque)), opaque
     )
 
 
@@ -222,6 +223,7 @@ def _why(found: Explanation) -> Iterator[str]:
             yield f"purpose: {decision.purpose}"
         for table in decision.rows:
             yield f"rows of {table}: those that the row rules permit, as filters above its scan"
+        yield from level_notices(decision.levels)
         yield f"budget of each analyst: epsilon {decision.budget.epsilon}"
         return
     yield f"permitting rules that apply: {', '.join(found.permits) or 'none'}"

@@ -82,11 +82,11 @@ def _require_told(draft: Draft, loaded: LoadedPolicies, past: Owned) -> None:
     opened = draft.recall(("all ledgers",), _ledgers)
     for policy in loaded.policies.values():
         for source, unit in opened:
-            told = unit in past.get(source, {}).values() or any(
+            is_known = unit in past.get(source, {}).values() or any(
                 (one.source.identity, one.dataset.unit) == (source, unit)
                 for one in loaded.policies.values()
             )
-            if source == policy.source.identity and unit != policy.dataset.unit and not told:
+            if source == policy.source.identity and unit != policy.dataset.unit and not is_known:
                 raise OperatorError(
                     Code.LEDGER_CHANGED,
                     f"the source of dataset `{policy.name}` has a ledger for unit `{unit}`,"

@@ -148,8 +148,8 @@ def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> RestoreResult:
             lacking = _lacking(snapshot, anchor.read())
         restored = journal.commit(lambda draft: _fill(draft, lacking, order))
         with engine.connect() as connection, translate_anchor_errors(anchor):
-            aside = anchor.path.with_name(f"{anchor.path.name}.{order.now:%Y%m%dT%H%M%S%f}")
-            anchor.begin(_fresh(connection, lacking.anchored), aside)
+            previous = anchor.path.with_name(f"{anchor.path.name}.{order.now:%Y%m%dT%H%M%S%f}")
+            anchor.begin(_fresh(connection, lacking.anchored), previous)
         return restored
 
 

@@ -9,9 +9,10 @@ looking at a row, around everything else. Then all tables are empty relations on
 would show nothing.
 """
 
+import re
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from sqlglot import exp
@@ -41,6 +42,7 @@ from gateway.binding.extensions import postgresql_sql, replace_medians
 from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
 from gateway.binding.queries import QueryBinder
 from gateway.binding.select_list import has_aggregate
+from gateway.binding.sources import close_relation
 from gateway.binding.staging import make_sql
 from gateway.binding.text.allowlist import check_shape
 from gateway.binding.text.classify import Statement, StatementKind, classify
@@ -51,6 +53,7 @@ from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
     intervals_as_casts,
+    plain_numbers,
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
@@ -62,6 +65,8 @@ from gateway.plan.uses import plan_tables, plan_uses
 from gateway.ranges.rounding import rounding_uses
 
 _EQUAL: Final = (exp.EQ, exp.NEQ)
+_UNDEFINED_TABLE: Final = "42P01"
+_NO_RELATION: Final = re.compile(r'relation "(.*)" does not exist', re.DOTALL)
 
 
 def is_empty_query(tree: exp.Expression) -> bool:
@@ -137,18 +142,24 @@ def bind(
     parameters: Sequence[Given] = (),
     describe: Describe | None = None,
     zone: str = UTC_NAME,
+    search_path: Sequence[str] | None = None,
 ) -> Bound:
     """What the statement means for someone who sees this dataset in a session with this time zone, or the refusal.
 
-    With `describe` PostgreSQL is asked first: what it does not take gets its own words and position.
+    With `describe` PostgreSQL is asked first: what it does not take gets its own words and position. `search_path` is
+    the session's, under which PostgreSQL describes; without one it is the dataset's.
     """
     statement = classify(strip_database_name(sql, dataset))
+    context = _Context(dataset, search_path, zone)
     if describe is None:
-        return _bound(statement, dataset, parameters, zone)
+        return _bound(statement, context, parameters)
     if statement.kind is StatementKind.PASS:
         return _passing(statement)
-    original = describe_result(postgresql_sql(statement.query), describe)
-    bound = _bound_or_chatter(statement, dataset, parameters, zone)
+    try:
+        original = describe_result(postgresql_sql(statement.query), describe)
+    except Refusal as refusal:
+        raise _with_close_relation(refusal, dataset) from None
+    bound = _bound_or_chatter(statement, context, parameters)
     if isinstance(bound, Cut):
         return _agreed(bound, original, describe)
     return replace(bound, result=original)
@@ -168,16 +179,33 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
     return drop_disagreeing_guards(agreed, describe)
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What names are resolved in: the visible dataset and a search path; and the session's time zone."""
+
+    dataset: Dataset
+    search_path: Sequence[str] | None
+    zone: str
+
+
+def _with_close_relation(refusal: Refusal, dataset: Dataset) -> Refusal:
+    """PostgreSQL's refusal of an unknown relation, with a visible table of a similar name as its hint."""
+    named = _NO_RELATION.match(refusal.detail)
+    if refusal.hint or named is None or refusal.sqlstate != _UNDEFINED_TABLE:
+        return refusal
+    return refusal.with_hint(close_relation(dataset, named[1]))
+
+
 def _bound_or_chatter(
-    statement: Statement, dataset: Dataset, parameters: Sequence[Given], zone: str
+    statement: Statement, context: _Context, parameters: Sequence[Given]
 ) -> Bound:
     """What PostgreSQL takes and we do not is the twin's affair, where it names nothing of the source."""
     try:
-        return _bound(statement, dataset, parameters, zone)
+        return _bound(statement, context, parameters)
     except LimitExceeded:
         raise
     except Refusal:
-        if not is_catalog_query(statement.query, dataset):
+        if not is_catalog_query(statement.query, context.dataset):
             raise
     return _passing(statement)
 
@@ -186,11 +214,11 @@ def _passing(statement: Statement) -> PassThrough:
     return PassThrough(as_catalog_query(statement))
 
 
-def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given], zone: str) -> Bound:
+def _bound(statement: Statement, context: _Context, parameters: Sequence[Given]) -> Bound:
     if statement.kind is StatementKind.PASS:
         return _passing(statement)
     try:
-        return _bind(statement, dataset, parameters, zone)
+        return _bind(statement, context, parameters)
     except RecursionError as error:
         # the limits make this unreachable; it is here so that being wrong about that is a refusal
         raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement is too deeply nested") from error
@@ -198,13 +226,13 @@ def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given], 
 
 def _bind(
     statement: Statement,
-    dataset: Dataset,
+    context: _Context,
     parameters: Sequence[Given],
-    zone: str,
     *,
     selecting: bool = True,
 ) -> Bound:
-    text = intervals_as_casts(statement.query, tokens_of(statement.query))
+    text = plain_numbers(statement.query)
+    text = intervals_as_casts(text, tokens_of(text))
     tokens = tokens_of(text)
     check_lexing(tokens)
     tree = parse(text, tokens)
@@ -212,7 +240,12 @@ def _bind(
     check_literals(tokens, tree)
     tree = replace_medians(with_parameters(tree, parameters))
     cutting = CutBuilder(
-        dataset, _names(tokens), zone, empty=is_empty_query(tree), selecting=selecting
+        context.dataset,
+        _names(tokens),
+        context.zone,
+        empty=is_empty_query(tree),
+        selecting=selecting,
+        search_path=context.search_path,
     )
     relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
     if isinstance(relation, ProtectedRows):
@@ -235,11 +268,12 @@ def _bind(
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
-        zone=zone,
+        zone=context.zone,
+        listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
         return cut
-    counted = _bind(statement, dataset, parameters, zone, selecting=False)
+    counted = _bind(statement, context, parameters, selecting=False)
     if not isinstance(counted, Cut):
         raise BrokenPlan("a statement that chooses and counts nothing")
     # what is written is a grouping, and is permitted like one
@@ -295,7 +329,7 @@ _OF_THE_MOMENT: Final = frozenset(
 )
 LONGEST_KEPT: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
-_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, str]
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, str, tuple[str, ...] | None]
 
 
 class StatementCache:
@@ -311,23 +345,30 @@ class StatementCache:
         parameters: Sequence[Given] = (),
         describe: Describe | None = None,
         zone: str = UTC_NAME,
+        search_path: tuple[str, ...] | None = None,
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
-        key = (sql, tuple(parameters), describe is not None, zone)
+        key = (sql, tuple(parameters), describe is not None, zone, search_path)
         found = self._known.find(key)
         if found is None:
-            found = self._fresh(sql, key[1], describe, zone)
+            found = self._fresh(key, describe)
             if len(sql) <= LONGEST_KEPT and not _passes_over(found):
                 self._known.put(key, found)
         if isinstance(found, Refusal):
             raise copy(found)  # its traceback would be shared, too
         return found
 
-    def _fresh(
-        self, sql: str, parameters: tuple[Given, ...], describe: Describe | None, zone: str
-    ) -> Bound | Refusal:
+    def _fresh(self, key: _Key, describe: Describe | None) -> Bound | Refusal:
+        sql, parameters, _, zone, path = key
         try:
-            return bind(sql, self._dataset, parameters=parameters, describe=describe, zone=zone)
+            return bind(
+                sql,
+                self._dataset,
+                parameters=parameters,
+                describe=describe,
+                zone=zone,
+                search_path=path,
+            )
         except Refusal as refusal:
             return refusal.with_traceback(None)
 

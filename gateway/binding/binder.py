@@ -11,7 +11,7 @@ A CTE is bound when it is first used, where it was defined: one that no query us
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
@@ -25,8 +25,10 @@ from gateway.binding.text.dialect import fold_name, quote_name
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Field
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Project, Scan
+from gateway.plan.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +135,43 @@ class Environment:
                 yield one
 
 
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A grouping key: what the source groups by, and how the expression is known again."""
+
+    name: str
+    scalar: Scalar
+    identity: tuple[object, ...]
+    show: Callable[[exp.Expression], exp.Expression] | None = None
+
+
+class LateralRows(Protocol):
+    """The rows of persons of a LATERAL subquery, beside the rows that stand before it."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def shown(self) -> tuple[Field, ...]: ...
+
+    def joined(self, beyond: Scalar | None = None, *, keeps: bool) -> Node:
+        """The rows before it, each with the rows of its own person; `keeps`: with those that have none."""
+        ...
+
+
 @dataclass(slots=True)
 class Leaf:
-    """One relation of a FROM. `of` is what it was bound to; None: the twin alone knows it."""
+    """One relation of a FROM. `of` is what it was bound to; None: the twin alone knows it.
+
+    `lateral` binds rows of persons that depend on the rows before them, when these are known.
+    """
 
     source: FromRelation
     node: exp.Expression
     of: Table | Relation | None
     scan: Scan | Project | None = None
     cte: CteDefinition | None = None
+    lateral: Callable[[Node, Scope], LateralRows] | None = None
 
 
 @dataclass(slots=True)
@@ -189,6 +219,10 @@ class Binder(Protocol):
 
     def is_root(self, node: exp.Expression) -> bool:
         """Whether the query's rows are the answer itself."""
+        ...
+
+    def must_list(self, node: exp.Expression) -> bool:
+        """Whether the groups of this query have to be known."""
         ...
 
 

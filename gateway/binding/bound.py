@@ -13,8 +13,8 @@ INVARIANT: equal plans are released once. Names of constants cannot be written b
 underscores than any name in the text.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from gateway.binding.text.classify import Statement
@@ -151,6 +151,7 @@ class Cut:
     row of a release, `again` where all of its columns are known. `instead` is the same
     statement with counts, where values are chosen though it groups. `zone` is the session's time zone, in which the twin
     runs the stages and the finishing.
+    `listed` are the releases whose groups have to be known: those that are missing are shown as empty.
     """
 
     statement: Statement
@@ -164,6 +165,7 @@ class Cut:
     again: RerunSql | None = None
     instead: "Cut | None" = None
     zone: str = UTC_NAME
+    listed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -184,10 +186,12 @@ class CutBuilder:
         *,
         empty: bool = False,
         selecting: bool = True,
+        search_path: Sequence[str] | None = None,
     ) -> None:
         """`zone` is the session's. `selecting`: the most frequent keys are chosen, where nothing but their names is asked."""
         self.dataset = dataset
         self.zone = zone
+        self.search_path = dataset.searched if search_path is None else search_path
         self.empty = empty
         self.selecting = selecting
         self.selected = False
@@ -199,6 +203,7 @@ class CutBuilder:
         self._hiding = 0
         self.steps: list[Step] = []
         self.touched: set[str] = set()
+        self.listed: set[str] = set()
         self.shortened = False
         self._known: dict[object, str] = {}
         self._aliases: set[str] = set()

@@ -1,10 +1,6 @@
-"""Function calls and lists over protected rows, and what is refused in expressions: casts, patterns of LIKE, other
-nodes.
+"""Function calls and lists over protected rows, and nodes that are refused in expressions.
 
 A list has several spellings: `IN (…)`, `= ANY (ARRAY[…])`, `= ANY ('{…}')`, `<> ALL (…)`, `IN (VALUES …)`.
-
-PostgreSQL raises where a pattern ends in its escape sign, but only when a text reaches that end: such a pattern is
-refused here, and so is one that no engine can match in time that is linear in the text.
 
 INVARIANT: a list means what PostgreSQL means by it: an element has the type that it has there, or none.
 """
@@ -18,16 +14,14 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.aggregates import AGGREGATES
-from gateway.binding.operators import Binding
+from gateway.binding.operands import Binding, as_text
 from gateway.binding.text.dialect import name_of_function
 from gateway.binding.time_calls import TIME_CALLS
-from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import check_arguments
 from gateway.functions.table import SIGNATURES
-from gateway.plan.fields import DATE, TIMESTAMP, TIMESTAMPTZ, is_number
-from gateway.plan.like_pattern import ESCAPE, LONGEST_BLANKED, read_pattern, with_escape
-from gateway.plan.scalars import Call, Scalar
+from gateway.plan.fields import BOOLEAN, INTEGER, TEXT
+from gateway.plan.scalars import Call, Case, Literal, Scalar
 
 # Understood, but only above a release: hints say what to write instead.
 INSTEAD: Final = MappingProxyType(
@@ -48,6 +42,8 @@ def bind_call(name: str, arguments: list[exp.Expression], binding: Binding) -> S
         return found
     if name in AGGREGATES:
         raise SyntaxRefused(Code.NOT_GROUPED, f"the aggregate `{name}` is not allowed here")
+    if name == "concat_ws":
+        return _joined(arguments, binding)
     signature = SIGNATURES.get(name)
     if signature is None:
         raise UnsupportedSql(
@@ -60,26 +56,30 @@ def bind_call(name: str, arguments: list[exp.Expression], binding: Binding) -> S
     return make_call(name, [binding.bind(one) for one in arguments])
 
 
+def _joined(arguments: list[exp.Expression], binding: Binding) -> Scalar:
+    """`concat_ws`: the texts that are there, with a separator between them."""
+    between = constants.string(arguments[0]) if arguments else None
+    if between is None or len(arguments) < 2:  # noqa: PLR2004 - a separator and a text
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, "the separator of `concat_ws` must be a string constant"
+        )
+    separator, nothing = Literal(between, TEXT), Literal("", TEXT)
+    parts: list[Scalar] = []
+    for one in arguments[1:]:
+        text = as_text(binding.bind(one))
+        led = Call("||", (separator, text), TEXT, text.nullable)
+        missing = Call("is null", (text,), BOOLEAN, nullable=False)
+        parts.append(Case(((missing, nothing),), led, TEXT) if text.nullable else led)
+    whole = make_call("concat", parts)
+    return make_call("substr", [whole, Literal(len(between) + 1, INTEGER)])
+
+
 def make_call(name: str, arguments: list[Scalar]) -> Scalar:
     """A call of the allow-list with arguments that are bound."""
     signature = SIGNATURES[name]
     check_arguments(name, signature, arguments)
     kind = signature.result([argument.type for argument in arguments])
     return Call(name, tuple(arguments), kind, signature.is_nullable(arguments))
-
-
-def require_number(scalar: Scalar) -> Scalar:
-    if not is_number(scalar.type):
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"arithmetic does not accept {scalar.type}")
-    return scalar
-
-
-def require_text(scalar: Scalar) -> Scalar:
-    if scalar.type.family is not Family.TEXT:
-        raise SyntaxRefused(
-            Code.TYPE_MISMATCH, f"a text is expected, not {scalar.type}", "cast the value to text"
-        )
-    return scalar
 
 
 _ELEMENT: Final = re.compile(
@@ -115,6 +115,13 @@ def _of_values(node: exp.In) -> exp.In:
     if any(len(row) != 1 for row in rows):
         return node
     return exp.In(this=node.this.copy(), expressions=_typed([row[0] for row in rows]))
+
+
+def quantified_elements(node: exp.Expression) -> tuple[list[exp.Expression], bool] | None:
+    """The elements of ANY, SOME or ALL over a list that is written, and whether it is ALL."""
+    what, every = _quantified(node)
+    elements = None if what is None else _elements(what)
+    return None if elements is None else (elements, every)
 
 
 def _quantified(node: exp.Expression) -> tuple[exp.Expression | None, bool]:
@@ -194,38 +201,6 @@ def _unreadable() -> UnsupportedSql:
     return UnsupportedSql(
         Code.CLAUSE_UNSUPPORTED, "this spelling of an array is not supported", "write ARRAY[…]"
     )
-
-
-def like_pattern(node: exp.Expression) -> tuple[exp.Expression, str]:
-    """The LIKE itself, without ESCAPE around it, and its pattern."""
-    escape: str | None = ESCAPE
-    if isinstance(node, exp.Escape):
-        escape, node = constants.string(node.expression), node.this
-    written = constants.string(node.expression)
-    pattern = None if written is None or escape is None else with_escape(written, escape)
-    if pattern is None:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a LIKE pattern must be a string constant")
-    if not read_pattern(pattern).is_bounded:
-        raise UnsupportedSql(
-            Code.PATTERN_UNBOUNDED,
-            f"the pattern `{pattern[:80]}` could take too long to match",
-            f"between two `%` write plain characters, or one piece of at most {LONGEST_BLANKED} with `_` in it",
-        )
-    return node, pattern
-
-
-def check_cast(of: ColumnType, to: ColumnType) -> None:
-    """Refuse a cast that engines do not agree on, or that may raise for a row."""
-    number, text = is_number(of), of.family is Family.TEXT
-    fine = (
-        (number and (is_number(to) or to.family is Family.TEXT))
-        or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
-        or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
-        or ({of, to} <= {DATE, TIMESTAMP, TIMESTAMPTZ})
-        or (of == DATE and to.family is Family.TEXT)
-    )
-    if not fine:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to} is not supported")
 
 
 def unsupported_expression(node: exp.Expression) -> Exception:

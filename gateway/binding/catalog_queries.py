@@ -8,6 +8,7 @@ INVARIANT: a text is chatter only if none of its names, quoted or not, is that o
 query that changes nothing. Nothing rests on how the names of subject and dataset are shown.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -23,13 +24,18 @@ NAMED: Final = frozenset(
     {"current_catalog", "current_role", "current_user", "session_user", "system_user", "user"}
 )
 # These act, but not on others: the twin's own `set_config` changes what SET may, and nobody has a lock to give up.
-_HARMLESS: Final = frozenset({"pg_advisory_unlock_all", "set_config"})
+# And these are relations, which are empty on the twin, and no functions.
+_HARMLESS: Final = frozenset(
+    {"pg_advisory_unlock_all", "set_config", "pg_replication_origin", "pg_replication_slots"}
+)
 # words after which a value begins; after any other word stands what it is called
 _BEFORE_VALUES: Final = frozenset(
     {"all", "and", "any", "asymmetric", "between", "by", "case", "distinct", "else", "escape", "from"}
     | {"having", "ilike", "in", "join", "lateral", "like", "limit", "not", "offset", "on", "or"}
     | {"select", "symmetric", "then", "to", "using", "variadic", "when", "where", "zone"}
 )  # fmt: skip
+_NAME: Final = r'(?:"[^"\'\\]+"|[^".\'\\\s]+)'
+_THREE_NAMES: Final = re.compile(rf"'{_NAME}\.{_NAME}\.{_NAME}'")
 _NAMES: Final = frozenset({LexemeKind.WORD, LexemeKind.QUOTED})
 _SYSTEM: Final = frozenset({"information_schema", "pg_catalog", "public", SCHEMA})
 _NOT_POSTGRESQL: Final = frozenset(
@@ -57,13 +63,20 @@ def replace_session_keywords(text: str) -> str:
 def strip_database_name(text: str, dataset: Dataset) -> str:
     """The text with names of schemas that do not begin with the name of the dataset.
 
-    For a client the dataset is a database; the one on the twin has another name, which PostgreSQL would want.
+    For a client the dataset is a database; the one on the twin has another name, which PostgreSQL would want. A string
+    that is cast to `regclass` is a name too.
     """
     if dataset.name.lower() not in text.lower():
         return text
-    schemas = _SYSTEM | {table.name.rpartition(".")[0] for table in dataset.tables}
+    schemas = _SYSTEM | {table.schema for table in dataset.tables}
     pieces, parts, end = lexemes(text), [], 0
     for place in range(len(pieces) - 3):
+        if _is_class_text(pieces[place : place + 4]):
+            start = pieces[place].start
+            prefix = _prefix(text[start : pieces[place].end], dataset.name)
+            parts.append(text[end : start + 1])
+            end = start + 1 + prefix
+            continue
         before = pieces[place - 1].name if place else ""
         first, dot, schema, more = pieces[place : place + 4]
         named = {first.sort, schema.sort} <= _NAMES and first.name == dataset.name
@@ -71,6 +84,21 @@ def strip_database_name(text: str, dataset: Dataset) -> str:
             parts.append(text[end : first.start])
             end = schema.start
     return "".join([*parts, text[end:]])
+
+
+def _is_class_text(pieces: Sequence[Lexeme]) -> bool:
+    """Whether these are a string and its cast to `regclass`."""
+    text, first, second, kind = pieces
+    cast = first.name == second.name == ":" and kind.sort in _NAMES and kind.name == "regclass"
+    return cast and text.sort is LexemeKind.STRING
+
+
+def _prefix(literal: str, database: str) -> int:
+    """How many characters of a string are the name of the database before a schema and a table."""
+    for written in (f'"{database}".', f"{database}."):
+        if _THREE_NAMES.fullmatch(literal) and literal.startswith(written, 1):
+            return len(written)
+    return 0
 
 
 def as_catalog_query(statement: Statement) -> Statement:
@@ -91,7 +119,7 @@ def is_catalog_query(query: str, dataset: Dataset) -> bool:
     """Whether a query that the binder does not take may go to the twin all the same."""
     pieces = lexemes(query)
     names = {piece.name for piece in pieces if piece.sort in _NAMES}
-    if names & {table.name.rpartition(".")[2] for table in dataset.tables}:
+    if names & {table.bare_name for table in dataset.tables}:
         return False
     if names & _NOT_POSTGRESQL or (SCHEMA in names and names & set(OWN_TABLES)):
         return False

@@ -13,15 +13,21 @@ from gateway.binding import clocks, constants
 from gateway.binding.calls import (
     as_list,
     bind_call,
-    check_cast,
-    like_pattern,
     make_call,
-    require_number,
-    require_text,
     unsupported_expression,
 )
 from gateway.binding.constants import Span
-from gateway.binding.operators import change_sign, compare, flatten, negate
+from gateway.binding.operands import (
+    as_equality,
+    change_sign,
+    check_cast,
+    compare,
+    join_texts,
+    negate,
+    require_number,
+)
+from gateway.binding.other_spellings import in_plain_words
+from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
 from gateway.binding.time_arithmetic import bind_compared_difference, bind_multiple
@@ -59,7 +65,6 @@ _ARITHMETIC: Final[dict[type[exp.Expression], str]] = {
     exp.Mod: "%",
     exp.Pow: "^",
 }
-_PATTERNS: Final[dict[type[exp.Expression], str]] = {exp.Like: "like", exp.ILike: "ilike"}
 _LONGEST_LIST: Final = 1_000
 
 
@@ -97,12 +102,13 @@ class ScalarBinder:
 
     def condition(self, node: exp.Expression, *, filtering: bool = False) -> Scalar:
         """A boolean; `filtering` where NULL and false are the same: a conjunct of WHERE or ON."""
+        node = in_plain_words(node)
         if isinstance(node, exp.Paren):
             return self.condition(node.this, filtering=filtering)
         if isinstance(node, exp.In) and node.args.get("query") is not None:
             bound = self._queries().member(node, filtering=filtering)
         elif isinstance(node, exp.And):
-            parts = flatten(node, exp.And)
+            parts = _flat(node, exp.And)
             inner = tuple(self.condition(part, filtering=filtering) for part in parts)
             return Call("and", inner, BOOLEAN, any(one.nullable for one in inner))
         elif isinstance(node, exp.Null):
@@ -113,14 +119,14 @@ class ScalarBinder:
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH, f"a condition must be boolean, not {bound.type}"
             )
-        return bound
+        return as_equality(bound) if filtering else bound
 
     def bind(self, node: exp.Expression) -> Scalar:  # noqa: C901, PLR0911, PLR0912 - one for each kind
         """The expression, or the refusal."""
         if self._special is not None and (known := self._special(node)) is not None:
             return known
         check_brackets(node)
-        node = as_list(node)
+        node = as_list(in_plain_words(node))
         match node:
             case exp.Column():
                 return self._column(node)
@@ -157,8 +163,8 @@ class ScalarBinder:
             case exp.Extract():
                 return self._extract(node)
             case exp.DPipe():
-                left, right = self.pair(node.this, node.expression)
-                both = (require_text(left), require_text(right))
+                both = join_texts(*self.pair(node.this, node.expression))
+                left, right = both
                 return Call("||", both, TEXT, left.nullable or right.nullable)
             case exp.CurrentDate() | exp.CurrentTimestamp() | exp.Localtimestamp():
                 return clocks.current_time(node, self.zone)
@@ -170,8 +176,8 @@ class ScalarBinder:
             spans = bind_compared_difference(node.this, node.expression, self)
             both = spans or self.pair(node.this, node.expression)
             return compare(_COMPARISONS[type(node)], *both)
-        if type(node) in _PATTERNS or isinstance(node, exp.Escape):
-            return self._like(node)
+        if is_pattern(node):
+            return bind_pattern(node, self.bind)
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
         raise unsupported_expression(node)
@@ -219,7 +225,7 @@ class ScalarBinder:
 
     def _logic(self, node: exp.Expression) -> Scalar:
         kind = exp.And if isinstance(node, exp.And) else exp.Or
-        parts = tuple(self.condition(part) for part in flatten(node, kind))
+        parts = tuple(self.condition(part) for part in _flat(node, kind))
         word = "and" if kind is exp.And else "or"
         return Call(word, parts, BOOLEAN, any(part.nullable for part in parts))
 
@@ -306,6 +312,8 @@ class ScalarBinder:
 
     def _call(self, node: exp.Anonymous) -> Scalar:
         name = name_of_function(node)
+        if name in LISTED and len(node.expressions) == 1:
+            return bind_listed(name, self.bind(node.expressions[0]))
         arguments = [
             one for one in node.expressions if not isinstance(one, (exp.Distinct, exp.Order))
         ]
@@ -332,16 +340,6 @@ class ScalarBinder:
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
         given = (node.this, node.args.get("expression"))
         return make_call(name, [self.bind(one) for one in given if one is not None])
-
-    def _like(self, node: exp.Expression) -> Scalar:
-        node, pattern = like_pattern(node)
-        if type(node) not in _PATTERNS:
-            raise unsupported_expression(node)
-        word = _PATTERNS[type(node)]
-        if node.args.get("negate"):
-            word = f"not {word}"
-        what = require_text(self.bind(node.this))
-        return Call(word, (what, Literal(pattern, TEXT)), BOOLEAN, what.nullable)
 
     def _arithmetic(self, node: exp.Expression) -> Scalar:
         operator = _ARITHMETIC[type(node)]
@@ -381,3 +379,19 @@ class ScalarBinder:
                 Code.CLAUSE_UNSUPPORTED, "subqueries are not supported in this place"
             )
         return self._subqueries
+
+
+def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
+    """The parts of a chain of ANDs or ORs, however long, without recursion."""
+    parts: list[exp.Expression] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
+            one = one.this
+        one = in_plain_words(one)
+        if isinstance(one, kind):
+            stack += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts

@@ -4,14 +4,12 @@ INVARIANT: it is free. Every aggregate and every key became a column of the rele
 of the rows is left in it; a name that is neither grouped nor aggregated is refused.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 from sqlglot import exp
 
 from gateway.binding.aggregates import Measures, is_aggregate, split_array_aggregate
-from gateway.binding.binder import FreeRelation, SelectRows
+from gateway.binding.binder import FreeRelation, Key, SelectRows
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import find_output, has_end, is_end
 from gateway.binding.free_select import may_return_rows
@@ -23,20 +21,9 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
 from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.fields import DOUBLE, Field
-from gateway.plan.scalars import Scalar
 
 _MOST_MARKS = 32  # PostgreSQL takes fewer: the bits of an integer
 _HERE = "\0"  # the release's name is known when its plan is; no text has such a character
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A grouping key: what the source groups by, and how the expression is known again."""
-
-    name: str
-    scalar: Scalar
-    identity: tuple[object, ...]
-    show: Callable[[exp.Expression], exp.Expression] | None = None
 
 
 class FinishingBinder:
@@ -85,7 +72,10 @@ class FinishingBinder:
 
     def finished(self, query: exp.Select, items: list[Item], plan: Aggregate) -> FreeRelation:
         """The query with the release's name in it."""
-        name = self._rows.queries.cutting.release(plan)
+        cutting = self._rows.queries.cutting
+        name = cutting.release(plan)
+        if self._rows.queries.must_list(self._select):
+            cutting.listed.add(name)
         for one in query.find_all(exp.Identifier):
             if one.this == _HERE:
                 one.set("this", name)

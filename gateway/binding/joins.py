@@ -4,21 +4,46 @@ INVARIANT: every join is made by `Join`, which checks the labels; nothing here d
 """
 
 from dataclasses import replace
+from itertools import takewhile
 
 from sqlglot import exp
 
-from gateway.binding.binder import JoinTree, Leaf, ProtectedRows, Tree, tree_leaves
+from gateway.binding.binder import (
+    JoinTree,
+    LateralRows,
+    Leaf,
+    ProtectedRows,
+    Tree,
+    tree_leaves,
+)
 from gateway.binding.expressions import ScalarBinder
-from gateway.binding.operators import compare
-from gateway.binding.scope import Scope, Visible, require_distinct_aliases, unknown_column_refusal
+from gateway.binding.join_order import (
+    JoinOrder,
+    JoinPart,
+    common_equalities,
+    conjoin,
+    conjunct_nodes,
+    is_column_equality,
+    naming_key,
+    refresh_column,
+)
+from gateway.binding.operands import compare
+from gateway.binding.provenance.unions import using_columns
+from gateway.binding.scope import (
+    FromRelation,
+    Scope,
+    Visible,
+    require_distinct_aliases,
+    unknown_column_refusal,
+)
 from gateway.binding.staging import StageBinder
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import BOOLEAN, Field
+from gateway.plan.fields import Field
 from gateway.plan.joins import Join
 from gateway.plan.node import Node
-from gateway.plan.scalars import Call, Ref, Scalar, column_ids
+from gateway.plan.scalars import Literal, Ref, Scalar
 
 
 class JoinBinder:
@@ -30,7 +55,6 @@ class JoinBinder:
         self._staging = staging
         self._pending = pending
         self.scope = Scope([], outer)
-        self.plan: Node | None = None
 
     def build(self, tree: Tree) -> Node:
         sides = [join.args.get("side") for one in _groups(tree) for join, _ in one.joins]
@@ -42,13 +66,45 @@ class JoinBinder:
     def _tree(self, tree: Tree, *, takes: bool) -> tuple[Node, Scope]:
         if isinstance(tree, Leaf):
             return self._leaf(tree)
-        plan, scope = self._tree(tree.first, takes=takes and not tree.brackets)
-        for join, other in tree.joins:
-            right, seen = self._tree(other, takes=False)
-            both = Scope([*scope.sources, *seen.sources], self.scope.outer)
-            both.merged = {**seen.merged, **scope.merged}
-            plan = self._join(join, (plan, scope), (right, seen), both, takes=takes)
-            scope = both
+        made = self._tree(tree.first, takes=takes and not tree.brackets)
+        left = list(tree.joins)
+        while left:
+            run = list(takewhile(_may_change_place, left))
+            if takes and any(join.args.get("on") is None for join, _ in run):
+                made = self._ordered(made, run)
+            else:
+                run = left[:1]
+                [(join, other)] = run
+                if isinstance(other, Leaf) and other.lateral is not None:
+                    rows = other.lateral(*made)
+                    made = self._lateral(join, other.source, rows, made[1])
+                    left = left[1:]
+                    continue
+                right = self._tree(other, takes=False)
+                both = self._merged([made[1], right[1]])
+                made = self._join(join, made, right, both), both
+            left = left[len(run) :]
+        return made
+
+    def _merged(self, scopes: list[Scope]) -> Scope:
+        sources = [source for scope in scopes for source in scope.sources]
+        merged = {name: one for scope in reversed(scopes) for name, one in scope.merged.items()}
+        return Scope(sources, self.scope.outer, merged)
+
+    def _ordered(
+        self, first: tuple[Node, Scope], joins: list[tuple[exp.Join, Tree]]
+    ) -> tuple[Node, Scope]:
+        """Inner joins without USING, in an order in which they can be made."""
+        made = [first, *(self._tree(one, takes=False) for _, one in joins)]
+        scope = self._merged([one for _, one in made])
+        on = [one for join, _ in joins for one in conjunct_nodes(join.args.get("on"))]
+        common = common_equalities([*on, *self._pending])
+        parts = [JoinPart(one, required=True) for one in on]
+        parts += [JoinPart(one) for one in self._pending if is_column_equality(one)]
+        parts += [JoinPart(one, implied=True) for one in common]
+        order = JoinOrder(self._staging.dataset, scope, parts, self._staging.zone)
+        plan = order.joined([node for node, _ in made])
+        self._pending[:] = [one for one in self._pending if not order.has_taken(one)]
         return plan, scope
 
     def _leaf(self, leaf: Leaf) -> tuple[Node, Scope]:
@@ -69,14 +125,36 @@ class JoinBinder:
         source = replace(leaf.source, columns=tuple(columns))
         return node, Scope([source], self.scope.outer)
 
+    def _lateral(
+        self, join: exp.Join, source: FromRelation, rows: LateralRows, left: Scope
+    ) -> tuple[Node, Scope]:
+        """The rows of each person beside those of a subquery that compares the unit key with theirs."""
+        side = join.args.get("side") or ""
+        if side not in {"", "LEFT"} or join.args.get("method") or join.args.get("using"):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "this form of a join with LATERAL is not supported"
+            )
+        names = (*source.renamed, *rows.names[len(source.renamed) :])
+        columns = tuple(
+            Visible(seen, one.type, one) for seen, one in zip(names, rows.shown, strict=True)
+        )
+        both = Scope([*left.sources, replace(source, columns=columns, complete=True)], left.outer)
+        both.merged = left.merged
+        condition: Scalar | None = None
+        if join.args.get("on") is not None:
+            condition = ScalarBinder(both.find, self._staging.zone).condition(
+                join.args["on"], filtering=True
+            )
+        if isinstance(condition, Literal) and condition.value is True:
+            condition = None  # ON true
+        return rows.joined(condition, keeps=side == "LEFT"), both
+
     def _join(
         self,
         join: exp.Join,
         left: tuple[Node, Scope],
         right: tuple[Node, Scope],
         both: Scope,
-        *,
-        takes: bool,
     ) -> Node:
         side, method = join.args.get("side") or "", join.args.get("method") or ""
         if method or side == "FULL":
@@ -93,12 +171,12 @@ class JoinBinder:
         parts = [self._using(name, left, right, both, side) for name in using]
         if join.args.get("on") is not None:
             parts.append(scalars.condition(join.args["on"], filtering=True))
-        if not parts and not side and takes:
-            parts = self._taken(left[0], right[0], both)
+            common = common_equalities(conjunct_nodes(join.args["on"]))
+            parts += [scalars.condition(one, filtering=True) for one in common]
         condition = conjoin(parts)
-        if side == "RIGHT":
-            return Join(right[0], left[0], condition, outer=True)
-        return Join(left[0], right[0], condition, outer=side == "LEFT")
+        first, second = (right[0], left[0]) if side == "RIGHT" else (left[0], right[0])
+        with naming_key(self._staging.dataset, condition, first, second):
+            return Join(first, second, condition, outer=side in {"LEFT", "RIGHT"})
 
     def _using(
         self,
@@ -120,48 +198,13 @@ class JoinBinder:
         both.merged[name] = theirs if side == "RIGHT" else mine
         return compare("=", Ref(one.field), Ref(other.field))
 
-    def _taken(self, left: Node, right: Node, both: Scope) -> list[Scalar]:
-        """Equalities of both sides that stand in WHERE: `FROM a, b WHERE a.x = b.x`."""
-        fields = (*left.fields, *right.fields)
-        mine, theirs = {one.id for one in left.fields}, {one.id for one in right.fields}
-        scalars = ScalarBinder(
-            lambda column: refresh_column(both.find(column), fields), self._staging.zone
-        )
-        taken = []
-        for part in list(self._pending):
-            if not isinstance(part, exp.EQ):
-                continue
-            if not isinstance(part.this, exp.Column) or not isinstance(part.expression, exp.Column):
-                continue
-            try:
-                bound = scalars.condition(part)
-            except Refusal:
-                continue  # it speaks of a table that comes later; WHERE will bind it
-            ids = column_ids(bound)
-            if ids & mine and ids & theirs:
-                self._pending.remove(part)
-                taken.append(bound)
-        return taken
 
-
-def conjoin(parts: list[Scalar]) -> Scalar | None:
-    """All of the conditions as one."""
-    if len(parts) < 2:  # noqa: PLR2004 - nothing to put together
-        return parts[0] if parts else None
-    flat: list[Scalar] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, Call) and part.function == "and" else (part,)
-    return Call("and", tuple(flat), BOOLEAN, any(one.nullable for one in flat))
-
-
-def refresh_column(visible: Visible, fields: tuple[Field, ...]) -> Visible:
-    """The column as it is in the plan now: joins and filters change what is known of it."""
-    if visible.field is None:
-        return visible
-    for one in fields:
-        if one.id == visible.field.id:
-            return visible if one is visible.field else replace(visible, field=one)
-    return visible
+def _may_change_place(one: tuple[exp.Join, Tree]) -> bool:
+    """Whether it is an inner join without LATERAL and without USING, which says in which order columns are found."""
+    join, other = one
+    if isinstance(other, Leaf) and other.lateral is not None:
+        return False
+    return not any(join.args.get(slot) for slot in ("side", "method", "using"))
 
 
 def whole_row_refusal(scope: Scope, column: exp.Column) -> Refusal | None:
@@ -188,21 +231,17 @@ def is_protected_tree(tree: Tree | None) -> bool:
     return tree is not None and any(leaf.source.protected for leaf in tree_leaves(tree))
 
 
-def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:
-    """The conditions of a WHERE that must all be true, as they were written."""
-    if where is None:
-        return []
-    parts: list[exp.Expression] = []
-    stack = [where.this]
-    while stack:
-        node = stack.pop()
-        while isinstance(node, exp.Paren):
-            node = node.this
-        if isinstance(node, exp.And):
-            stack += [node.expression, node.this]
-        else:
-            parts.append(node)
-    return parts
+def looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
+    """Whether a condition of the query, or its list, reads the rows around it."""
+    sources = [leaf.source for leaf in tree_leaves(tree)]
+    scope = Scope(sources, None, using_columns(query, sources))
+    for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
+        for column in part.find_all(exp.Column):
+            if isinstance(column.this, exp.Star) or scope.may_have(column):
+                continue
+            if outer.here(column) is not None:
+                return True
+    return False
 
 
 def ungrouped_column_refusal(column: exp.Column) -> SyntaxRefused:

@@ -8,26 +8,22 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import PER_UNIT, Measures, is_aggregate
+from gateway.binding.aggregates import Measures
 from gateway.binding.binder import (
     Binder,
     Environment,
     FreeRelation,
+    Key,
     ProtectedRows,
     Relation,
     Tree,
     unit_rows_refusal,
 )
-from gateway.binding.expressions import Lookup, ScalarBinder, Subqueries
-from gateway.binding.finishing import FinishingBinder, Key
-from gateway.binding.joins import (
-    JoinBinder,
-    conjoin,
-    conjunct_nodes,
-    refresh_column,
-    ungrouped_column_refusal,
-    whole_row_refusal,
-)
+from gateway.binding.expressions import ScalarBinder
+from gateway.binding.finishing import FinishingBinder
+from gateway.binding.join_order import conjoin, conjunct_nodes, refresh_column
+from gateway.binding.joins import JoinBinder, ungrouped_column_refusal, whole_row_refusal
+from gateway.binding.person_subqueries import by_names, first_of_each, resolve_names
 from gateway.binding.scope import Scope, Visible, expression_key
 from gateway.binding.select_list import (
     Item,
@@ -44,74 +40,14 @@ from gateway.binding.select_list import (
 from gateway.binding.staging import StageBinder
 from gateway.binding.subqueries import SubqueryBinder
 from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
-from gateway.binding.windows import bind_window
+from gateway.binding.unit_aggregates import PerUnitGrouping
+from gateway.binding.windows import bind_order, bind_window
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.aggregates import Aggregate, Measure, PerUnit
+from gateway.plan.aggregates import Aggregate, PerUnit
 from gateway.plan.fields import Tie
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar
-
-
-class PerUnitGrouping:
-    """One grouping by person."""
-
-    def __init__(
-        self,
-        lookup: Lookup,
-        zone: str,
-        subqueries: Subqueries,
-        ungrouped: Lookup,
-        keys: list[Key],
-    ) -> None:
-        self._lookup = lookup
-        self._zone = zone
-        self._ungrouped = ungrouped
-        self._keys = keys
-        self._binder = Measures(ScalarBinder(lookup, zone, subqueries))
-        self._measures: list[Measure] = []
-        self._places: dict[int, int] = {}
-
-    def collect(self, parts: list[exp.Expression]) -> None:
-        """Bind the aggregates in these expressions: before the plan, which they may still extend."""
-        for node in (found for part in parts for found in _aggregates(part)):
-            measure = self._binder.measure(node)
-            if measure.function not in PER_UNIT:
-                raise UnsupportedSql(
-                    Code.FUNCTION_UNSUPPORTED,
-                    f"`{measure.function}` is not supported in a GROUP BY with the unit key",
-                    "use COUNT, SUM, AVG, MIN or MAX",
-                )
-            if measure not in self._measures:
-                self._measures.append(measure)
-            self._places[id(node)] = self._measures.index(measure)
-
-    def plan(self, below: Node, alias: str) -> PerUnit:
-        keys = tuple((key.name, key.scalar) for key in self._keys)
-        measures = tuple((f"m{place + 1}", one) for place, one in enumerate(self._measures))
-        return PerUnit(below, alias, keys, measures)
-
-    def above(self, plan: Node) -> ScalarBinder:
-        """Binds expressions over the keys and aggregates, and nothing else."""
-
-        def known(node: exp.Expression) -> Scalar | None:
-            if is_aggregate(node):
-                return Ref(plan.fields[len(self._keys) + self._places[id(node)]])
-            mine = expression_key(node, self._lookup)
-            for place, key in enumerate(self._keys):
-                if mine is not None and mine == key.identity:
-                    return Ref(plan.fields[place])
-            return None
-
-        return ScalarBinder(self._ungrouped, self._zone, None, known)
-
-
-def _aggregates(node: exp.Expression) -> list[exp.Expression]:
-    if isinstance(node, (exp.Select, exp.SetOperation)):
-        return []
-    if is_aggregate(node):
-        return [node]
-    return [found for one in node.iter_expressions() for found in _aggregates(one)]
 
 
 class ProtectedSelect:
@@ -185,11 +121,7 @@ class ProtectedSelect:
 
     def _distinct(self, items: list[Item], distinct: exp.Distinct, alias: str) -> Relation:
         if distinct.args.get("on") is not None:
-            raise UnsupportedSql(
-                Code.ORDER_OF_PERSONS,
-                "DISTINCT ON is not supported over protected rows",
-                "use GROUP BY and an aggregate",
-            )
+            return self._first_rows(items, distinct.args["on"].expressions, alias)
         found = [self._key(place, item.node) for place, item in enumerate(items)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in found):
             raise unit_rows_refusal(self.plan)
@@ -210,6 +142,28 @@ class ProtectedSelect:
             if all(key.identity != known.identity for known in keys):
                 keys.append(replace(key, name=f"k{len(keys) + 1}"))
         return self._release(items, keys, [tuple(range(len(keys)))])
+
+    def _first_rows(self, items: list[Item], on: list[exp.Expression], alias: str) -> ProtectedRows:
+        """DISTINCT ON: the first row of each part of the rows of a person."""
+        order = by_names(self._node.args.get("order"), items)
+        parts = resolve_names(on, items)
+        partition = tuple(self.scalars.bind(one) for one in parts)
+        if not any(is_unit(one) for one in partition):
+            raise UnsupportedSql(
+                Code.ORDER_OF_PERSONS,
+                "DISTINCT ON without the unit key would choose among rows of different persons",
+                "add the unit key to DISTINCT ON, or use GROUP BY and an aggregate",
+            )
+        if self.queries.is_root(self._node):
+            raise unit_rows_refusal(self.plan)
+        self._no_order("limit", "offset")
+        bound = tuple((item.name, self.scalars.bind(item.node)) for item in items)
+        keys = tuple(
+            (key, down) for key, down in bind_order(order, self.scalars) if key not in partition
+        )
+        name = self.queries.cutting.alias("place")
+        plan = Project(first_of_each(self.plan, partition, keys, name), alias, bound)
+        return ProtectedRows(plan, tuple(item.name for item in items))
 
     def _grouped(self, items: list[Item], alias: str) -> Relation:
         nodes, sets = group_keys(self._node, items, self.scope)
@@ -284,8 +238,8 @@ class ProtectedSelect:
         inner = self.queries.cutting.alias(f"{alias}_by_unit" if alias else "by_unit")
         plan: Node = grouping.plan(self.plan, inner)
         if having is not None:
-            plan = Filter(plan, grouping.above(plan).condition(having.this, filtering=True))
-        above = grouping.above(plan)
+            plan = Filter(plan, grouping.above(plan.fields).condition(having.this, filtering=True))
+        above = grouping.above(plan.fields)
         bound = tuple((item.name, above.bind(item.node)) for item in items)
         return ProtectedRows(Project(plan, alias, bound), tuple(item.name for item in items))
 
@@ -336,8 +290,8 @@ class ProtectedSelect:
         self.plan = Window(self.plan, ((name, call),))
         return Ref(self.plan.fields[-1])
 
-    def _no_order(self) -> None:
-        for slot in ("order", "limit", "offset"):
+    def _no_order(self, *slots: str) -> None:
+        for slot in slots or ("order", "limit", "offset"):
             if self._node.args.get(slot) is not None:
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,

@@ -14,14 +14,15 @@ from gateway.binding.binder import (
 from gateway.binding.bound import CutBuilder
 from gateway.binding.free_select import FreeSelect, bind_values
 from gateway.binding.joins import is_protected_tree, unit_value_refusal
+from gateway.binding.kept_public_rows import with_kept_rows
 from gateway.binding.protected_select import ProtectedSelect
 from gateway.binding.scope import Scope
+from gateway.binding.set_operations import combine_rows
 from gateway.binding.sources import Sources
 from gateway.binding.text.dialect import fold_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import common_type, plain
-from gateway.plan.joins import UnionAll
 
 
 class QueryBinder:
@@ -30,6 +31,7 @@ class QueryBinder:
     def __init__(self, cutting: CutBuilder, root: exp.Expression) -> None:
         self.cutting = cutting
         self._roots: set[int] = set()
+        self._listed: list[exp.Expression] = []
         node = root
         while isinstance(node, exp.Subquery):
             node = node.this
@@ -38,6 +40,10 @@ class QueryBinder:
     def is_root(self, node: exp.Expression) -> bool:
         """Whether the query's rows are the answer itself."""
         return id(node) in self._roots
+
+    def must_list(self, node: exp.Expression) -> bool:
+        """Whether the groups of this query have to be known, as groups that are missing are shown as empty."""
+        return any(one is node for one in self._listed)
 
     def query(
         self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
@@ -76,6 +82,11 @@ class QueryBinder:
         alias: str = "",
     ) -> Relation:
         """A SELECT; `tree` is its FROM where that was read already."""
+        if tree is None and (
+            kept := with_kept_rows(node, around, self.cutting.dataset, self.cutting.hidden)
+        ):
+            node, released = kept
+            self._listed.append(released)
         inside = around.inside(node.args.get("with_"))
         from_ = node.args.get("from_")
         joins = list(node.args.get("joins") or [])
@@ -203,17 +214,12 @@ class QueryBinder:
             )
         if root:
             raise unit_rows_refusal(left.plan)
-        if not isinstance(node, exp.Union) or node.args.get("distinct"):
-            raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED,
-                f"`{type(node).__name__.upper()}` is not supported over protected rows",
-                "use UNION ALL",
-            )
         if any(node.args.get(slot) is not None for slot in ("order", "limit", "offset")):
             raise UnsupportedSql(
                 Code.ORDER_OF_PERSONS, "ORDER BY and LIMIT are not supported over protected rows"
             )
-        return ProtectedRows(UnionAll(left.plan, right.plan, alias, left.names), left.names)
+        plan = combine_rows(node, (left, right), alias, cutting.alias)
+        return ProtectedRows(plan, left.names)
 
     def _free_union(
         self,

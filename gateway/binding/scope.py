@@ -27,13 +27,17 @@ class Visible:
 
 @dataclass(frozen=True, slots=True)
 class FromRelation:
-    """A relation in FROM. `complete` is false where not all of its columns are known here."""
+    """A relation in FROM. `complete` is false where not all of its columns are known here.
+
+    `renamed` are the names that the statement gives its first columns, where these are known later.
+    """
 
     alias: str
     columns: tuple[Visible, ...]
     protected: bool = False
     complete: bool = True
     db: str | None = None
+    renamed: tuple[str, ...] = ()
 
     def named(self, name: str) -> list[Visible]:
         return [column for column in self.columns if column.name == name]

@@ -4,7 +4,9 @@ INVARIANT: a relation is one of the catalog, a CTE of the statement, one that ev
 refused. Hidden and unknown ones are refused with the same words.
 """
 
+import re
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final
 
 from sqlglot import exp
@@ -15,19 +17,26 @@ from gateway.binding.binder import (
     Environment,
     FreeRelation,
     JoinTree,
+    LateralRows,
     Leaf,
     ProtectedRows,
     Relation,
     Tree,
 )
+from gateway.binding.joins import is_protected_tree, looks_out
+from gateway.binding.person_subqueries import Beside, PersonQuery
 from gateway.binding.scope import FromRelation, Scope, Visible
-from gateway.binding.text.dialect import fold_name, identifier, name_of_function
-from gateway.catalog.tables import OWN_TABLES, SCHEMA, Table, is_system_table
+from gateway.binding.text.dialect import fold_name, identifier, name_of_function, quote_name
+from gateway.catalog.tables import OWN_TABLES, SCHEMA, Dataset, Table, is_system_table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
+from gateway.plan.node import Node
 from gateway.plan.relations import Project, Scan
 from gateway.plan.scalars import Ref
 
 _SYSTEM: Final = frozenset({"pg_catalog", "information_schema"})
+_PLAIN: Final = re.compile("[a-z_][a-z0-9_$]*")
+_LONGEST_NAME: Final = 130
+_CLOSE: Final = 0.7
 _SECRET: Final = frozenset(
     {"pg_authid", "pg_shadow", "pg_user_mappings", "pg_db_role_setting"}
     | {"pg_largeobject", "pg_largeobject_metadata", "pg_file_settings", "pg_hba_file_rules"}
@@ -98,24 +107,21 @@ class Sources:
         if wanted == SCHEMA and name in OWN_TABLES:
             return self._of_source(node, OWN_TABLES[name], wanted)
         shown = name if wanted is None else f"{wanted}.{name}"
-        raise NotPermitted(Code.RELATION_UNKNOWN, f"`{shown[:130]}`")
+        hint = close_relation(self._queries.cutting.dataset, shown)
+        raise NotPermitted(Code.RELATION_UNKNOWN, f"`{shown[:130]}`", hint)
 
     def _of_catalog(self, name: str, schema: str | None) -> Table | None:
         # `pg_` is PostgreSQL's own prefix: such a name always means the system's relation
         if name.startswith("pg_") and schema in {None, "pg_catalog"}:
             return None
-        dataset = self._queries.cutting.dataset
-        if schema is not None:
-            found = dataset.table(f"{schema}.{name}")
-            if found is not None or schema != "public":
-                return found
-        return dataset.table(name)
+        cutting = self._queries.cutting
+        return cutting.dataset.resolve(name, schema, cutting.search_path)
 
     def _of_source(self, node: exp.Table, table: Table, schema: str | None) -> Leaf:
         cutting = self._queries.cutting
         if not is_system_table(table):
             cutting.touched.add(table.name)
-        name = _alias(node) or table.name.rsplit(".", 1)[-1]
+        name = _alias(node) or table.bare_name
         names = _renamed(node, tuple(column.name for column in table.columns))
         if table.public or cutting.empty:
             columns = tuple(
@@ -178,17 +184,43 @@ class Sources:
         name = _alias(node) or ""
         inner = node.this
         if isinstance(inner, exp.Subquery):
-            relation = self._queries.query(inner.this, self._around, self._scope, "")
+            query = inner.this
+            tree: Tree | None = None
+            if isinstance(query, exp.Select) and query.args.get("from_") is not None:
+                around = self._around.inside(query.args.get("with_"))
+                first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
+                tree = Sources(self._queries, around, self._scope).tree(first, joins)
+                if is_protected_tree(tree) and looks_out(query, tree, self._scope):
+                    return self._of_persons(node, query, tree, around)
+                relation = self._queries.select(query, self._around, self._scope, tree)
+            else:
+                relation = self._queries.query(query, self._around, self._scope, "")
             if isinstance(relation, ProtectedRows):
                 raise UnsupportedSql(
                     Code.CORRELATED,
-                    "LATERAL is not supported over protected rows",
-                    "join on the unit key instead",
+                    "this form of LATERAL is not supported over protected rows",
+                    "compare the unit keys in its WHERE clause, or join on the unit key",
                 )
             inner.set("this", relation.query)
             leaf = _free_leaf(node, relation, name)
             return replace(leaf, of=None)  # it depends on the rows beside it: never a constant
         return self._function(node)
+
+    def _of_persons(
+        self, node: exp.Lateral, query: exp.Select, tree: Tree, around: Environment
+    ) -> Leaf:
+        """Rows of persons that are bound when the rows before them are known."""
+        queries = self._queries
+
+        def beside(plan: Node, scope: Scope) -> LateralRows:
+            rows = Beside(queries, around, plan, scope)
+            return PersonQuery(rows, query, tree, around, None).relation(single=False)
+
+        renamed = _column_aliases(node)
+        source = FromRelation(
+            _alias(node) or "", (), protected=True, complete=False, renamed=renamed
+        )
+        return Leaf(source, node, None, lateral=beside)
 
     def _function(self, node: exp.Expression) -> Leaf:
         """A function in FROM: it reads constants or the rows beside it, and stays on the twin."""
@@ -205,6 +237,25 @@ class Sources:
         one_column = own in {"generate_series", "unnest"} and not names
         columns = tuple(Visible(name) for name in names or ((alias or own,) if one_column else ()))
         return Leaf(FromRelation(alias or own, columns, complete=bool(columns)), node, None)
+
+
+def close_relation(dataset: Dataset, wanted: str) -> str:
+    """A hint for a relation that does not exist: a table with a similar name, or nothing.
+
+    INVARIANT: the hint is a function of the text and of the tables that the asker may see.
+    """
+    found: dict[str, str] = {}
+    for table in dataset.tables:
+        own = table.schema in dataset.searched
+        written = [table.bare_name] if own else [table.schema, table.bare_name]
+        shown = ".".join(one if _PLAIN.fullmatch(one) else quote_name(one) for one in written)
+        found.setdefault(table.bare_name.lower(), shown)
+        found[f"{table.schema}.{table.bare_name}".lower()] = shown
+    for name in (wanted, wanted.rpartition(".")[2]):
+        close = get_close_matches(name.lower()[:_LONGEST_NAME], found, n=1, cutoff=_CLOSE)
+        if close:
+            return f"did you mean `{found[close[0]]}`?"
+    return ""
 
 
 def _free_leaf(node: exp.Expression, relation: Relation, name: str | None = None) -> Leaf:

@@ -29,6 +29,7 @@ class StageBinder:
     """Makes constants of free relations, with the CTEs they may need."""
 
     def __init__(self, cutting: CutBuilder, around: Environment) -> None:
+        self.dataset = cutting.dataset
         self._cutting = cutting
         self._around = around
         self.zone = cutting.zone

@@ -10,27 +10,22 @@ around are seen by the conditions of EXISTS and IN alone, one level out.
 from sqlglot import exp
 
 from gateway.binding.binder import (
-    Binder,
     Environment,
-    Leaf,
     ProtectedRows,
     SelectRows,
     Tree,
-    tree_leaves,
 )
 from gateway.binding.clocks import meet_times
 from gateway.binding.expressions import ScalarBinder
-from gateway.binding.joins import (
-    JoinBinder,
+from gateway.binding.join_order import (
+    common_equalities,
     conjoin,
     conjunct_nodes,
-    is_protected_tree,
-    refresh_column,
-    whole_row_refusal,
+    naming_key,
 )
-from gateway.binding.operators import compare
-from gateway.binding.provenance.unions import using_columns
-from gateway.binding.scope import Scope, Visible, unknown_column_refusal
+from gateway.binding.joins import JoinBinder, is_protected_tree, looks_out
+from gateway.binding.operands import compare
+from gateway.binding.person_subqueries import Inside, PersonQuery
 from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
 from gateway.binding.staging import StageBinder
@@ -52,16 +47,28 @@ class SubqueryBinder:
         return self._bound(node.this, None, filtering=True)
 
     def member(self, node: exp.In, *, filtering: bool) -> Scalar:
-        if isinstance(node.this, exp.Tuple):
-            raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "IN with several columns is not supported", "use EXISTS"
-            )
         query = node.args["query"]
         inner = query.this if isinstance(query, exp.Subquery) else query
-        return self._bound(inner, self._rows.scalars.bind(node.this), filtering=filtering)
+        listed = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        what = tuple(self._rows.scalars.bind(one) for one in listed)
+        return self._bound(inner, what, filtering=filtering)
 
     def value(self, node: exp.Subquery) -> Scalar:
-        relation = self._rows.queries.query(node.this, self._rows.around, self._rows.scope, "")
+        rows, query = self._rows, node.this
+        while isinstance(query, exp.Subquery) and len(_used(query)) == 1:
+            query = query.this
+        if isinstance(query, exp.Select) and query.args.get("from_") is not None:
+            known = rows.queries.cutting.aliases()
+            tree, around = self._tree(query)
+            if is_protected_tree(tree) and looks_out(query, tree, rows.scope):
+                if not isinstance(rows.plan.label, Protected):
+                    raise _nested()
+                return PersonQuery(rows, query, tree, around, SubqueryBinder).value()
+            relation = rows.queries.select(query, rows.around, rows.scope, tree)
+            if not isinstance(relation, ProtectedRows):
+                rows.queries.cutting.restore(known)
+        else:
+            relation = rows.queries.query(query, rows.around, rows.scope, "")
         if isinstance(relation, ProtectedRows):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
@@ -70,16 +77,16 @@ class SubqueryBinder:
             )
         return self._staging().value(relation)
 
-    def _bound(self, query: exp.Expression, what: Scalar | None, *, filtering: bool) -> Scalar:
+    def _bound(
+        self, query: exp.Expression, what: tuple[Scalar, ...] | None, *, filtering: bool
+    ) -> Scalar:
         rows = self._rows
         while isinstance(query, exp.Subquery) and len(_used(query)) == 1:
             query = query.this
         if isinstance(query, exp.Select) and _is_simple(query):
             known = rows.queries.cutting.aliases()
-            around = rows.around.inside(query.args.get("with_"))
-            first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
-            tree = Sources(rows.queries, around, rows.scope).tree(first, joins)
-            if is_protected_tree(tree) or _looks_out(query, tree, rows.scope):
+            tree, around = self._tree(query)
+            if is_protected_tree(tree) or looks_out(query, tree, rows.scope):
                 return self._mark(query, tree, around, what, filtering=filtering)
             relation = rows.queries.select(query, rows.around, rows.scope, tree)
             rows.queries.cutting.restore(known)
@@ -91,24 +98,36 @@ class SubqueryBinder:
             return self._mark_rows(relation, what, filtering=filtering)
         if what is None:
             return self._staging().exists(relation)
+        if len(what) != 1:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "IN with several columns of public or released rows is not supported",
+                "join these rows, or use EXISTS",
+            )
         constant, field = self._staging().members(relation)
-        what, _ = meet_times((what, Ref(field)), self._rows.queries.cutting.zone)
-        compare("=", what, Ref(field))
-        return StagedMember(what, constant)
+        member, _ = meet_times((what[0], Ref(field)), self._rows.queries.cutting.zone)
+        compare("=", member, Ref(field))
+        return StagedMember(member, constant)
+
+    def _tree(self, query: exp.Select) -> tuple[Tree, Environment]:
+        rows = self._rows
+        around = rows.around.inside(query.args.get("with_"))
+        first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
+        return Sources(rows.queries, around, rows.scope).tree(first, joins), around
 
     def _mark(
         self,
         query: exp.Select,
         tree: Tree,
         around: Environment,
-        what: Scalar | None,
+        what: tuple[Scalar, ...] | None,
         *,
         filtering: bool,
     ) -> Scalar:
         rows = self._rows
         pending = conjunct_nodes(query.args.get("where"))
         joining = JoinBinder(StageBinder(rows.queries.cutting, around), rows.scope, pending)
-        inside = _Inside(rows, joining.build(tree), joining.scope)
+        inside = Inside(rows, joining.build(tree), joining.scope)
         scalars = ScalarBinder(
             inside.lookup,
             rows.queries.cutting.zone,
@@ -116,13 +135,17 @@ class SubqueryBinder:
         )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]
+        common = [scalars.condition(part, filtering=True) for part in common_equalities(pending)]
+        within = {one.id for one in inside.plan.fields}
+        # what the arms of an OR have in common compares the rows here with those around
+        conditions += [one for one in common if not column_ids(one) <= within]
         if what is not None:
             items = items_of(query, joining.scope)
-            if len(items) != 1:
-                raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
-            item = scalars.bind(items[0].node)
-            _check_nulls(what, item, filtering=filtering)
-            conditions.append(compare("=", *meet_times((what, item), scalars.zone)))
+            _require_columns(what, len(items))
+            for one, listed in zip(what, items, strict=True):
+                item = scalars.bind(listed.node)
+                _check_nulls(one, item, filtering=filtering)
+                conditions.append(compare("=", *meet_times((one, item), scalars.zone)))
         mine = {one.id for one in inside.plan.fields}
         own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
@@ -133,61 +156,31 @@ class SubqueryBinder:
             inner, conjoin([one for one in conditions if not column_ids(one) <= mine])
         )
 
-    def _mark_rows(self, rows: ProtectedRows, what: Scalar | None, *, filtering: bool) -> Scalar:
+    def _mark_rows(
+        self, rows: ProtectedRows, what: tuple[Scalar, ...] | None, *, filtering: bool
+    ) -> Scalar:
         if what is None:
             return self._marked(rows.plan, None)
-        if len(rows.names) != 1:
-            raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
-        item = Ref(rows.plan.fields[0])
-        _check_nulls(what, item, filtering=filtering)
-        zone = self._rows.queries.cutting.zone
-        return self._marked(rows.plan, compare("=", *meet_times((what, item), zone)))
+        _require_columns(what, len(rows.names))
+        conditions, zone = [], self._rows.queries.cutting.zone
+        for one, field in zip(what, rows.plan.fields, strict=False):
+            item = Ref(field)
+            _check_nulls(one, item, filtering=filtering)
+            conditions.append(compare("=", *meet_times((one, item), zone)))
+        return self._marked(rows.plan, conjoin(conditions))
 
     def _marked(self, inner: Node, condition: Scalar | None) -> Scalar:
         rows = self._rows
         # what the outer side looks like may have changed while the inner was bound
         if not isinstance(rows.plan.label, Protected):
-            raise UnsupportedSql(
-                Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
-            )
+            raise _nested()
         name = rows.queries.cutting.alias("mark")
-        rows.plan = Mark(rows.plan, inner, condition, name)
+        with naming_key(rows.queries.cutting.dataset, condition, rows.plan, inner):
+            rows.plan = Mark(rows.plan, inner, condition, name)
         return Ref(rows.plan.fields[-1])
 
     def _staging(self) -> StageBinder:
         return StageBinder(self._rows.queries.cutting, self._rows.around)
-
-
-class _Inside:
-    """The rows of an EXISTS: names are sought here first, then one level out."""
-
-    def __init__(self, rows: SelectRows, plan: Node, scope: Scope) -> None:
-        self._rows = rows
-        self.plan = plan
-        self.scope = scope
-        self.scalars: ScalarBinder
-        self.around = rows.around
-
-    @property
-    def queries(self) -> Binder:
-        return self._rows.queries
-
-    def lookup(self, column: exp.Column) -> Visible:
-        found = self.scope.here(column)
-        if found is not None:
-            return refresh_column(found, self.plan.fields)
-        row = whole_row_refusal(self.scope, column)
-        if row is not None:
-            raise row
-        if self._rows.scope.here(column) is None:
-            for scope in self._rows.scope.around():
-                if scope.here(column) is not None:
-                    raise UnsupportedSql(
-                        Code.CORRELATED,
-                        f"`{column.name[:63]}` is a column of a query two levels out",
-                    )
-            raise unknown_column_refusal(column)
-        return self._rows.lookup(column)
 
 
 def _is_simple(query: exp.Select) -> bool:
@@ -200,21 +193,12 @@ def _is_simple(query: exp.Select) -> bool:
     return not any(has_aggregate(one) or has_window(one) for one in query.expressions)
 
 
-def _looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
-    """Whether a condition of the query reads the rows around it."""
-    sources = [leaf.source for leaf in _leaves(tree)]
-    scope = Scope(sources, None, using_columns(query, sources))
-    for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
-        for column in part.find_all(exp.Column):
-            if isinstance(column.this, exp.Star) or scope.may_have(column):
-                continue
-            if outer.here(column) is not None:
-                return True
-    return False
-
-
-def _leaves(tree: Tree) -> list[Leaf]:
-    return list(tree_leaves(tree))
+def _require_columns(what: tuple[Scalar, ...], many: int) -> None:
+    if len(what) != many:
+        raise SyntaxRefused(
+            Code.SQL_SYNTAX,
+            f"the subquery of IN must return {'one column' if len(what) == 1 else f'{len(what)} columns'}",
+        )
 
 
 def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
@@ -227,6 +211,12 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
             "NOT IN and computed IN are not supported over columns that may be NULL",
             "use EXISTS or NOT EXISTS",
         )
+
+
+def _nested() -> UnsupportedSql:
+    return UnsupportedSql(
+        Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
+    )
 
 
 def _used(node: exp.Expression) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding import clocks, constants
-from gateway.binding.operators import Binding
+from gateway.binding.operands import Binding
 from gateway.catalog.zones import UTC_NAME
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.functions.times import call_date_trunc, call_extract

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from gateway.binding import clocks, constants
-from gateway.binding.operators import Binding
+from gateway.binding.operands import Binding
 from gateway.binding.text.dialect import name_of_function
 from gateway.binding.time_arithmetic import bind_part_of_difference
 from gateway.catalog.zones import UTC_NAME

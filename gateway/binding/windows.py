@@ -44,7 +44,7 @@ def bind_window(node: exp.Window, scalars: ScalarBinder) -> WindowCall:
             "use ROW_NUMBER, LAG, LEAD, SUM, AVG, COUNT, MIN or MAX",
         )
     partition = tuple(scalars.bind(one) for one in node.args.get("partition_by") or [])
-    order = _order(node.args.get("order"), scalars)
+    order = bind_order(node.args.get("order"), scalars)
     frame = _frame(node.args.get("spec"))
     arguments = _arguments(name, call, scalars)
     if name in _NUMBERING | _NEIGHBOURS and not order:
@@ -95,7 +95,8 @@ def _is_offset(scalar: Scalar) -> bool:
     return 0 <= scalar.value <= _MOST_ROWS_AWAY
 
 
-def _order(order: exp.Order | None, scalars: ScalarBinder) -> tuple[tuple[Scalar, bool], ...]:
+def bind_order(order: exp.Order | None, scalars: ScalarBinder) -> tuple[tuple[Scalar, bool], ...]:
+    """The keys of an ORDER BY among the rows of a person, and whether they go down."""
     if order is None:
         return ()
     keys = []

@@ -22,8 +22,9 @@ from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import BIGINT, BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window, below_filters, conjuncts
+from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
 from gateway.plan.rewrite import rebuild_node
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 
@@ -91,8 +92,8 @@ def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
 
 
 def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
-    if any(licences.unit_has_one_row(one) for one in node.below):
-        return node
+    if any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node):
+        return node  # a person has no more pairs than one side has rows
     left, right = _both_cut(node.left, node.right, names)
     return replace(node, left=left, right=right)
 
@@ -114,7 +115,7 @@ def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
                 "use only `=` between the tables in EXISTS, or compare with a unique column",
             )
         return replace(node, inner=_one_for(node.inner, columns))
-    if any(licences.unit_has_one_row(one) for one in node.below):
+    if any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node):
         return node
     child, inner = _both_cut(node.child, node.inner, names)
     return replace(node, child=child, inner=inner)
@@ -148,11 +149,10 @@ def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node
 
 def _few(side: Node, most: int, name: str) -> Node:
     """At most so many rows of each person."""
-    units = [one for one in side.fields if one.tie is Tie.ALWAYS]
-    if not units:
-        raise _unbounded()
-    # `order` is completed later, as of every window
-    call = WindowCall("sample_number", (), (Ref(units[0]),), (), None, BIGINT)
+    # a sample is of the rows of each person, also where no column has the person; `order` is completed later, as of
+    # every window
+    units = tuple(Ref(one) for one in side.fields if one.tie is Tie.ALWAYS)
+    call = WindowCall("sample_number", (), units[:1], (), None, BIGINT)
     numbered = Window(side, ((name, call),))
     few = Call("<=", (Ref(numbered.fields[-1]), Literal(most, BIGINT)), BOOLEAN)
     return Filter(numbered, few)

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import bound_joins
-from gateway.bounding.licences import Licences, ProvenTable
+from gateway.bounding.licences import Licences, ProvenTable, require_unit_paths
 from gateway.bounding.rewrites import complete_window_order
 from gateway.bounding.time_zone import fold_moments, fold_scalar
 from gateway.bounding.work_bound import check_bounded_work
@@ -66,6 +66,7 @@ class ReleaseContext:
 Rule: TypeAlias = Callable[[Node, ReleaseContext], Node]
 
 RULES: Final[tuple[Rule, ...]] = (
+    lambda plan, around: require_unit_paths(plan, around.licences),
     lambda plan, around: fold_moments(plan, around.now),
     lambda plan, around: bound_joins(plan, around.licences),
     # unused columns go first: an order is completed by what is left

@@ -11,7 +11,7 @@ read, a constant as it is written; what is put together is as long as its parts 
 `LONGEST_MADE`.
 
 INVARIANT: copies are counted at least as often as `gateway/engines/sql` names a part in either dialect;
-`tests/engines/test_copies.py` counts. Nothing is assumed of what an engine computes once.
+`tests/functions/test_copy_counts.py` counts. Nothing is assumed of what an engine computes once.
 INVARIANT: a text is taken with its longest characters, and rows that are ordered with columns that all tie: no row
 takes more than is said here, whatever stands in it. See docs/proofs/row_work.md.
 INVARIANT: no value that an engine computes for the expression is larger, whatever stands in the row: functions
@@ -33,10 +33,9 @@ from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.range_arithmetic import Range
 from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest_size, size_of_type
 from gateway.functions.table import function_of
-from gateway.plan.fields import Protected
-from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.joins import Join, Mark, UnionAll, is_cut
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import conjuncts
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar, Shift
 from gateway.plan.sql_text import decimal_sql
 from gateway.plan.sql_text import scalar_sql as text_of
@@ -202,18 +201,13 @@ def pairs_of(node: Node) -> int:
     below = [pairs_of(one) for one in node.below]
     if isinstance(node, UnionAll):
         return sum(below)
-    return max([*below, int(isinstance(node, Join) and _can_square(node))])
+    return max([*below, int(isinstance(node, Join) and is_cut(node))])
 
 
 def is_tried_by_pairs(node: Node) -> bool:
     """Whether its own expressions may be computed for every pair."""
     if may_be_pairs(node):
         return True
-    if not isinstance(node, Mark) or node.condition is None or not _can_square(node):
+    if not isinstance(node, Mark) or node.condition is None or not is_cut(node):
         return False
     return not all(is_key_lookup(one, node) for one in conjuncts(node.condition))
-
-
-def _can_square(node: Join | Mark) -> bool:
-    rows = [one.label.rows for one in node.below if isinstance(one.label, Protected)]
-    return len(rows) > 1 and all(one != 1 for one in rows)

@@ -1,4 +1,4 @@
-"""The work bound: how long one row of a person can keep a source busy, told from the plan before anything is charged.
+"""The work bound: how long one row of a person can keep a source busy, computed from the plan before anything is charged.
 
 Takes a release, gives the nanoseconds that all its expressions take for one row at most, or the refusal. Sizes come from
 what is enforced (`max_length` of a column, the digits of a type), costs from `functions/costs`, and how often an engine may

@@ -16,8 +16,8 @@ from gateway.trail.verify import Verdict
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"tail": _tail, "search": _search, "verify": _verify, "export": _export}
-    with open_foundation(settings_from(arguments), print_warning) as ground:
-        return actions[arguments.action](ground, arguments)
+    with open_foundation(settings_from(arguments), print_warning) as foundation:
+        return actions[arguments.action](foundation, arguments)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, object]:
@@ -30,11 +30,11 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _tail(ground: Foundation, arguments: argparse.Namespace) -> int:
-    return _print(ground, RecordFilter(), arguments)
+def _tail(foundation: Foundation, arguments: argparse.Namespace) -> int:
+    return _print(foundation, RecordFilter(), arguments)
 
 
-def _search(ground: Foundation, arguments: argparse.Namespace) -> int:
+def _search(foundation: Foundation, arguments: argparse.Namespace) -> int:
     wanted = RecordFilter(
         subject=arguments.subject,
         kind=arguments.kind,
@@ -43,11 +43,11 @@ def _search(ground: Foundation, arguments: argparse.Namespace) -> int:
         since=_moment(arguments.since),
         until=_moment(arguments.until),
     )
-    return _print(ground, wanted, arguments)
+    return _print(foundation, wanted, arguments)
 
 
-def _print(ground: Foundation, wanted: RecordFilter, arguments: argparse.Namespace) -> int:
-    with ground.engine.connect() as connection:
+def _print(foundation: Foundation, wanted: RecordFilter, arguments: argparse.Namespace) -> int:
+    with foundation.engine.connect() as connection:
         records = latest_records(connection, arguments.lines, wanted)
     if arguments.json:
         for record in records:
@@ -72,8 +72,8 @@ def _print(ground: Foundation, wanted: RecordFilter, arguments: argparse.Namespa
     return 0
 
 
-def _verify(ground: Foundation, arguments: argparse.Namespace) -> int:
-    verdict = ground.verify_trail()
+def _verify(foundation: Foundation, arguments: argparse.Namespace) -> int:
+    verdict = foundation.verify_trail()
     if arguments.json:
         print(json.dumps(verdict_json(verdict)))
     elif verdict.intact:
@@ -86,9 +86,9 @@ def _verify(ground: Foundation, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _export(ground: Foundation, arguments: argparse.Namespace) -> int:
+def _export(foundation: Foundation, arguments: argparse.Namespace) -> int:
     del arguments
-    with ground.engine.connect() as connection:
+    with foundation.engine.connect() as connection:
         without_limits(connection)
         with closing(all_records(connection)) as records:
             for record in records:

@@ -23,8 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     with (
-        open_foundation(settings_from(arguments), print_warning) as ground,
-        ground.engine.connect() as connection,
+        open_foundation(settings_from(arguments), print_warning) as foundation,
+        foundation.engine.connect() as connection,
     ):
         found = standings(connection, utc_now(), dataset=arguments.dataset)
     if arguments.json:
@@ -54,8 +54,8 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _grant(arguments: argparse.Namespace) -> int:
-    with open_foundation(settings_from(arguments), print_warning) as ground:
-        with ground.engine.connect() as connection:
+    with open_foundation(settings_from(arguments), print_warning) as foundation:
+        with foundation.engine.connect() as connection:
             account = load_account(connection, arguments.account)
         if account is None:
             raise OperatorError(
@@ -65,8 +65,8 @@ def _grant(arguments: argparse.Namespace) -> int:
             )
         limits = _limits(arguments, account.limits)
         grant(
-            ground.journal,
-            ground.trail,
+            foundation.journal,
+            foundation.trail,
             account.name,
             limits,
             actor=operator_name(),

@@ -13,16 +13,18 @@ from gateway.trail.record import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with open_foundation(settings_from(arguments), print_warning) as ground:
-        dataset = _named(ground, arguments.dataset)
-        refresh_data(ground.journal, ground.trail, dataset, actor=operator_name(), now=utc_now())
+    with open_foundation(settings_from(arguments), print_warning) as foundation:
+        dataset = _named(foundation, arguments.dataset)
+        refresh_data(
+            foundation.journal, foundation.trail, dataset, actor=operator_name(), now=utc_now()
+        )
     print(f"{dataset}: earlier answers will not be reused")
     return 0
 
 
-def _named(ground: Foundation, name: str | None) -> str:
+def _named(foundation: Foundation, name: str | None) -> str:
     """The dataset of this name, or the only one; a dataset is known if its ledger was ever opened."""
-    with ground.engine.connect() as connection:
+    with foundation.engine.connect() as connection:
         ledgers = {account.ledger.name for account in load_accounts(connection)}
     known = sorted(ledger.removeprefix(ledger_name("")) for ledger in ledgers)
     if name in known:

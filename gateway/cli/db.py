@@ -44,10 +44,10 @@ def _current(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _backup(settings: Settings, arguments: argparse.Namespace) -> int:
-    with open_foundation(settings, print_warning) as ground:
+    with open_foundation(settings, print_warning) as foundation:
         path = Path(arguments.file).absolute()
-        with translate_connection_errors(ground.engine.url):
-            backup = write_backup(ground.engine, path, ground.key.secret, utc_now())
+        with translate_connection_errors(foundation.engine.url):
+            backup = write_backup(foundation.engine, path, foundation.key.secret, utc_now())
     print(f"{arguments.file}: the state up to trail record {backup.position.seq}")
     return 0
 

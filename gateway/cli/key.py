@@ -16,22 +16,22 @@ from gateway.trail.record import utc_now
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"create": _create, "list": _list, "revoke": _revoke}
-    with open_foundation(settings_from(arguments), print_warning) as ground:
-        return actions[arguments.action](ground, arguments)
+    with open_foundation(settings_from(arguments), print_warning) as foundation:
+        return actions[arguments.action](foundation, arguments)
 
 
-def _create(ground: Foundation, arguments: argparse.Namespace) -> int:
+def _create(foundation: Foundation, arguments: argparse.Namespace) -> int:
     now = utc_now()
     expires = None if arguments.expires is None else now + parse_duration(arguments.expires)
     order = KeyOrder(arguments.subject, operator_name(), now, expires)
-    subjects = load_subjects(ground.settings.policies)
-    create_key(ground.journal, ground.trail, order, subjects.__contains__)
+    subjects = load_subjects(foundation.settings.policies)
+    create_key(foundation.journal, foundation.trail, order, subjects.__contains__)
     print(order.key.reveal())
     return 0
 
 
-def _list(ground: Foundation, arguments: argparse.Namespace) -> int:
-    with ground.engine.connect() as connection:
+def _list(foundation: Foundation, arguments: argparse.Namespace) -> int:
+    with foundation.engine.connect() as connection:
         keys = list_keys(connection)
     if arguments.json:
         print(json.dumps({"keys": [_key_json(key) for key in keys]}, indent=2))
@@ -45,9 +45,9 @@ def _list(ground: Foundation, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _revoke(ground: Foundation, arguments: argparse.Namespace) -> int:
+def _revoke(foundation: Foundation, arguments: argparse.Namespace) -> int:
     revoked = revoke_key(
-        ground.journal, ground.trail, arguments.id, actor=operator_name(), now=utc_now()
+        foundation.journal, foundation.trail, arguments.id, actor=operator_name(), now=utc_now()
     )
     print(f"key {revoked.key_id} of {revoked.subject} is revoked")
     return 0

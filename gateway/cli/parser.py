@@ -1,6 +1,7 @@
 """Arguments of the `gateway` command. It imports no more than argparse, so that help appears at once."""
 
 import argparse
+from datetime import datetime
 
 from gateway import __version__
 
@@ -44,6 +45,14 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _moment(text: str) -> datetime:
+    """A moment with its time zone."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise argparse.ArgumentTypeError("the time needs a time zone, such as Z")
+    return moment
+
+
 Commands = argparse._SubParsersAction  # noqa: SLF001  # argparse has no public name for it
 
 
@@ -84,7 +93,7 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
-    query = _command(commands, "query", "query", "ask a question as somebody, and print the answer")
+    query = _command(commands, "query", "query", "run a query as a subject and print the answer")
     query.add_argument("sql", metavar="SQL", help="one statement; it is charged like any other")
     query.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
     query.add_argument("--dataset", metavar="D", help="default: the only one the subject has")
@@ -113,7 +122,7 @@ def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
-    actions = _group(commands, "policy", "check, explain, compare and begin policies")
+    actions = _group(commands, "policy", "begin, check, preview, explain and compare policies")
     check = _command(
         actions, "check", "policy", "check policy files, and whether they fit their sources"
     )
@@ -137,14 +146,54 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         default="rest",
         help="the way in, for conditions that ask for it; default: rest",
     )
+    explain.add_argument("--address", metavar="A", help="the client's address, for conditions")
+    explain.add_argument("--tls", action="store_true", help="the client's connection is encrypted")
+    explain.add_argument(
+        "--time",
+        metavar="T",
+        type=_moment,
+        help="when it is asked, such as 2026-12-31T23:00:00Z; default: now",
+    )
     explain.add_argument("--json", action="store_true", help="print JSON")
     _settings(explain, _STATE_OPTIONS)
     diff = _command(actions, "diff", "policy", "show what became wider and what narrower")
     diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
     diff.add_argument("--json", action="store_true", help="print JSON")
+    preview = _command(
+        actions,
+        "preview",
+        "policy_preview",
+        "show how exact counts would be at the default price, and how many questions fit",
+    )
+    preview.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a directory of policies, or files"
+    )
+    preview.add_argument("--offline", action="store_true", help="do not look at the sources")
+    preview.add_argument("--json", action="store_true", help="print JSON")
+    bounds = _command(
+        actions,
+        "bounds",
+        "policy_bounds",
+        "find bounds of columns with noise, for a price that the ledger is charged",
+    )
+    bounds.add_argument(
+        "columns", metavar="TABLE.COLUMN", nargs="+", help="a number, date or timestamp of a policy"
+    )
+    bounds.add_argument("--epsilon", metavar="E", required=True, help="for all columns together")
+    bounds.add_argument(
+        "--between",
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="where to look; default: what the type can hold, within a billion",
+    )
+    bounds.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    _settings(bounds, (*_STATE_OPTIONS, "statement_timeout"))
     init = _command(
-        actions, "init", "policy", "print a policy to begin with, made from the schema of a source"
+        actions,
+        "init",
+        "policy_init",
+        "print a policy to begin with, made from the schema of a source",
     )
     init.add_argument(
         "url",
@@ -152,6 +201,17 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="of the source; '${VARIABLE}' in single quotes keeps its password off the command line",
     )
     init.add_argument("--dataset", metavar="D", help="default: the name of the database")
+    init.add_argument(
+        "--unit",
+        metavar="TABLE.COLUMN",
+        help="the key of the table of persons; default: asked on a terminal, else found by the keys",
+    )
+    init.add_argument(
+        "--public",
+        metavar="TABLES",
+        action="append",
+        help="tables that are about nobody, with commas between; may be given again",
+    )
 
 
 def _add_key(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -1,17 +1,18 @@
-"""`gateway policy check | explain | schema | diff | init`."""
+"""`gateway policy check | explain | schema | diff`."""
 
 import argparse
 import json
-import os
-import sys
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gateway.admin.check_policies import (
     PolicyCheck,
+    check_files,
     check_json,
     check_sources,
     complete_from_sources,
+    review_offline,
 )
 from gateway.admin.cost_estimate import CostForecast
 from gateway.admin.explain import (
@@ -23,17 +24,17 @@ from gateway.admin.explain import (
     subject_and_policy,
 )
 from gateway.admin.instance import open_foundation
-from gateway.admin.policy_template import policy_template
+from gateway.admin.proposal.marks import MARK, lines_to_decide
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning, printable
 from gateway.config import Settings
 from gateway.datasets.view import Question
-from gateway.errors import Code, OperatorError, Refusal
+from gateway.errors import OperatorError, Refusal
 from gateway.overlap.auditor import audit
 from gateway.policy.diff import Change, differences
 from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_paths, read_policies
 from gateway.policy.model import policy_schema
-from gateway.policy.policy import InvalidSource, Policy, resolve_variables, source_from
+from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.request import Request
@@ -45,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
         "explain": _explain,
         "schema": _schema,
         "diff": _diff,
-        "init": _init,
     }
     return actions[arguments.action](arguments)
 
@@ -53,44 +53,62 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     readings = read_paths(Path(path) for path in arguments.paths)
     checked = [_checked(reading, offline=arguments.offline) for reading in readings]
-    failed = any(each.problems for each in checked)
     if arguments.json:
         print(json.dumps({"checked": [check_json(each) for each in checked]}, indent=2))
     else:
         for each in checked:
             _print_checked(each, offline=arguments.offline)
-    return int(failed)
+        _print_next(checked, arguments.paths)
+    return int(any(each.has_failed for each in checked))
 
 
 def _checked(reading: PolicyReading, *, offline: bool) -> PolicyCheck:
-    return (
-        PolicyCheck(reading, reading.problems, reading.warnings)
-        if offline
-        else check_sources(reading)
-    )
+    if offline:
+        return review_offline(check_files(reading))
+    return check_sources(reading, statistics=True)
 
 
 def _print_checked(checked: PolicyCheck, *, offline: bool) -> None:
     for problem in checked.problems:
         print(printable(problem.detail))
         _print_hint(problem)
+    for dataset, error in checked.unreachable:
+        print(printable(f"{dataset}: the source was not looked at: {error.detail}"))
+        _print_hint(error)
     for warning in checked.warnings:
         print(printable(f"{warning.place}: warning: {warning.message}"))
         _print_hint(warning)
-    for dataset, error in checked.unreachable:
-        print(printable(f"note: {dataset}: not checked against its source, {error.detail}"))
     for dataset, proof in checked.proofs:
         print(printable(f"note: {dataset}.{proof.table}: {proof.message}"))
     loaded = checked.reading.loaded
     if loaded is not None and not checked.problems:
+        away = dict(checked.unreachable)
         for policy in loaded.policies.values():
-            reached = not offline and policy.name not in dict(checked.unreachable)
-            fits = ", and it fits its source" if reached else ""
             print(
                 f"{policy.name}: {len(policy.dataset.tables)} tables and {len(policy.rules)} rules"
-                f" are well{fits}"
+                f" are well{_of_source(policy.name, away, offline=offline)}"
             )
         print(f"hash: {loaded.digest}")
+
+
+def _of_source(dataset: str, away: Collection[str], *, offline: bool) -> str:
+    if offline:
+        return "; the source was not looked at (--offline)"
+    return ", but the source was not looked at" if dataset in away else ", and it fits its source"
+
+
+def _print_next(checked: Sequence[PolicyCheck], paths: Sequence[str]) -> None:
+    """What is left to do, and the command for it."""
+    where = " ".join(paths)
+    undecided = sum(one.undecided for one in checked)
+    if undecided:
+        print(f"{lines_to_decide(undecided)}: search for `{MARK}`, and remove the mark of each")
+    if any(one.problems for one in checked):
+        return
+    if any(one.unreachable for one in checked):
+        print("next: start the source, or say --offline")
+    elif any(one.reading.loaded and one.reading.loaded.policies for one in checked):
+        print(f"next: `gateway policy preview {where}`")
 
 
 def _print_hint(problem: OperatorError) -> None:
@@ -104,8 +122,15 @@ def _explain(arguments: argparse.Namespace) -> int:
     if reading.loaded is None:
         raise reading.problems[0]
     subject, policy = subject_and_policy(reading.loaded, arguments.subject, arguments.dataset)
-    request = Request(arguments.sql, policy.name, arguments.purpose)
-    question = Question(request, subject, arguments.front_end, datetime.now(UTC))
+    request = Request(
+        arguments.sql,
+        policy.name,
+        arguments.purpose,
+        address=arguments.address or "",
+        tls=arguments.tls,
+    )
+    asked_at = arguments.time or datetime.now(UTC)
+    question = Question(request, subject, arguments.front_end, asked_at)
     with open_temporary_twin(settings.postgres_bin) as twin:
         found = explain(question, policy, reading.loaded, twin.borrowed)
     stands = True
@@ -123,8 +148,8 @@ def _verdict(
     settings: Settings, price: CostForecast, subject: Subject, policy: Policy
 ) -> tuple[bool, tuple[str, ...]]:
     """The auditor's verdict, given everything that the subject's trust group has received."""
-    with open_foundation(settings, print_warning) as ground:
-        cache = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
+    with open_foundation(settings, print_warning) as foundation:
+        cache = ReleaseCaches(foundation.engine, foundation.trail.seal)[policy.name]
         cache.refresh()
         history = cache.history(policy.auditing.trusted_with(subject.name))
         try:
@@ -161,14 +186,3 @@ def _loaded(path: str) -> LoadedPolicies:
     if reading.loaded is None:
         raise reading.problems[0]
     return reading.loaded
-
-
-def _init(arguments: argparse.Namespace) -> int:
-    written: str = arguments.url
-    try:
-        source = source_from(resolve_variables(written, os.environ))
-    except InvalidSource as error:
-        raise OperatorError(Code.ARGUMENT_INVALID, str(error), error.hint) from None
-    shown = written if "${" in written else "${SOURCE_URL}"
-    sys.stdout.write(policy_template(source, shown, arguments.dataset))
-    return 0

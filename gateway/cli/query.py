@@ -39,17 +39,17 @@ def run(arguments: argparse.Namespace) -> int:
     request = _request(arguments)
     with open_query_access(arguments) as (door, subject):
         if arguments.dry_run:
-            told = estimate_json(door.estimate(subject, request))
+            body = estimate_json(door.estimate(subject, request))
         else:
             with _cancelled_by_interrupt() as cancelled:
                 answer = door.answer(subject, request, cancelled)
-            told = answer_body(answer, partial(door.accounts, subject, request.dataset))
+            body = answer_body(answer, partial(door.accounts, subject, request.dataset))
     if arguments.json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(body, indent=2))
     elif arguments.dry_run:
-        _print_estimate(told)
+        _print_estimate(body)
     else:
-        _print_answer(told)
+        _print_answer(body)
     return 0
 
 
@@ -59,10 +59,12 @@ def open_query_access(arguments: argparse.Namespace) -> Iterator[tuple[QueryApi,
     settings = settings_from(arguments)
     with (
         open_temporary_twin(settings.postgres_bin) as twin,
-        open_foundation(settings, print_warning) as ground,
+        open_foundation(settings, print_warning) as foundation,
     ):
-        ground.require_ledger_kept()
-        policies = current_policies(ground.journal, ground.trail, settings.policies, print_warning)
+        foundation.require_ledger_kept()
+        policies = current_policies(
+            foundation.journal, foundation.trail, settings.policies, print_warning
+        )
         policies.open(Cause(operator_name(), "gateway query"))
         subject = policies.value.subjects.get(arguments.subject)
         if subject is None:
@@ -71,7 +73,7 @@ def open_query_access(arguments: argparse.Namespace) -> Iterator[tuple[QueryApi,
                 f"`{arguments.subject}`",
                 "subjects are declared in subjects.yaml",
             )
-        with open_query_api(ground, policies, twin, "cli", print_warning) as door:
+        with open_query_api(foundation, policies, twin, "cli", print_warning) as door:
             yield door, subject
 
 
@@ -119,29 +121,29 @@ def _cancelled_by_interrupt() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _print_answer(told: dict[str, Any]) -> None:
+def _print_answer(body: dict[str, Any]) -> None:
     wide = [
         place
-        for place, _ in enumerate(told["columns"])
-        if any(row[place] is not None for row in told["intervals"])
+        for place, _ in enumerate(body["columns"])
+        if any(row[place] is not None for row in body["intervals"])
     ]
     header: list[str] = []
-    for place, column in enumerate(told["columns"]):
+    for place, column in enumerate(body["columns"]):
         header += [printable(column["name"]), *(["± 95 %"] if place in wide else [])]
     rows = [
         _row(row, intervals, wide)
-        for row, intervals in zip(told["rows"], told["intervals"], strict=True)
+        for row, intervals in zip(body["rows"], body["intervals"], strict=True)
     ]
     print_table(header, rows)
-    privacy = told["privacy"]
+    privacy = body["privacy"]
     print(f"\nprice: epsilon {_number(privacy['charged_epsilon'])}", end="")
     print(f", delta {_number(privacy['delta'])}" if privacy["delta"] else "")
     if privacy["reused"] is not None:
         print(_FROM_EARLIER if privacy["charged_epsilon"] else _FOR_NOTHING)
-    for account in told["budget"]["accounts"]:
+    for account in body["budget"]["accounts"]:
         remaining, limit = account["epsilon_remaining"], account["epsilon_limit"]
         print(printable(f"{account['account']}: {_number(remaining)} of {_number(limit)} left"))
-    _print_notices(told)
+    _print_notices(body)
 
 
 def _row(row: Sequence[Any], intervals: Sequence[Any], wide: Sequence[int]) -> list[str]:
@@ -179,18 +181,18 @@ def _short(margin: float) -> str:
     return format(_MARGIN.plus(known).normalize(_MARGIN), "f")
 
 
-def _print_estimate(told: dict[str, Any]) -> None:
+def _print_estimate(body: dict[str, Any]) -> None:
     header, rows = ["column", "± 95 %"], []
-    promised = any("promised_margin" in one for one in told["columns"])
-    for one in told["columns"]:
+    promised = any("promised_margin" in one for one in body["columns"])
+    for one in body["columns"]:
         rows.append([printable(one["name"]), _expected(one["expected_margin_95"])])
         if promised:
             rows[-1].append(_expected(one.get("promised_margin")))
     print_table([*header, "± as asked"] if promised else header, rows)
-    print(f"\nprice: epsilon {_number(told['price'])}; nothing was run or charged")
-    if told["reused"] is not None:
+    print(f"\nprice: epsilon {_number(body['price'])}; nothing was run or charged")
+    if body["reused"] is not None:
         print("it would be answered from an earlier release")
-    _print_notices(told)
+    _print_notices(body)
 
 
 def _expected(margin: Any) -> str:  # noqa: ANN401  # JSON
@@ -199,8 +201,8 @@ def _expected(margin: Any) -> str:  # noqa: ANN401  # JSON
     return f"± {_short(margin) if isinstance(margin, float) else _cell(margin)}"
 
 
-def _print_notices(told: dict[str, Any]) -> None:
-    for notice in told["notices"]:
+def _print_notices(body: dict[str, Any]) -> None:
+    for notice in body["notices"]:
         print(printable(f"note: {notice}"))
 
 

@@ -48,23 +48,23 @@ def serve(settings: Settings, stop: StopSignal) -> None:
         bind_socket(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
         bind_socket(settings.pg_host, settings.pg_port, "GATEWAY_PG_PORT") as wire,
         open_twin_of(settings, emit) as twin,  # it starts while the state is opened
-        open_foundation(settings, emit) as ground,
+        open_foundation(settings, emit) as foundation,
     ):
-        ground.require_ledger_kept()
-        policies = open_policies(ground, emit)
+        foundation.require_ledger_kept()
+        policies = open_policies(foundation, emit)
         twin.wait_until_started()
         with (
             reload_on_change(policies, settings.policies),
-            closing(open_query_service(ground, policies, twin, "rest", emit)) as asking,
-            closing(ground.workers),
-            serve_wire(ground, policies, asking, wire, emit) as server,
+            closing(open_query_service(foundation, policies, twin, "rest", emit)) as asking,
+            closing(foundation.workers),
+            serve_wire(foundation, policies, asking, wire, emit) as server,
         ):
             preload_history(asking, policies.value.policies)
             questions = query_api(asking)
             emit(Started(__version__, address_of(listener, settings), wire_address(wire)))
             app = create_app(
                 gateway_api(
-                    ground,
+                    foundation,
                     metrics,
                     emit,
                     policies,
@@ -72,5 +72,7 @@ def serve(settings: Settings, stop: StopSignal) -> None:
                     questions=questions,
                 )
             )
-            serve_until(stop, app, listener, settings, wait_ender(ground, asking), also=server.stop)
+            serve_until(
+                stop, app, listener, settings, wait_ender(foundation, asking), also=server.stop
+            )
         emit(Stopping("a signal" if stop.asked else "the server ended"))

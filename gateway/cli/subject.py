@@ -13,12 +13,12 @@ from gateway.policy.subjects import load_subjects
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"list": _list, "suspend": _change, "resume": _change}
-    with open_foundation(settings_from(arguments), print_warning) as ground:
-        return actions[arguments.action](ground, arguments)
+    with open_foundation(settings_from(arguments), print_warning) as foundation:
+        return actions[arguments.action](foundation, arguments)
 
 
-def _list(ground: Foundation, arguments: argparse.Namespace) -> int:
-    found = subject_list(ground).subjects(load_subjects(ground.settings.policies))
+def _list(foundation: Foundation, arguments: argparse.Namespace) -> int:
+    found = subject_list(foundation).subjects(load_subjects(foundation.settings.policies))
     if arguments.json:
         print(json.dumps({"subjects": found}, indent=2))
         return 0
@@ -38,8 +38,8 @@ def _list(ground: Foundation, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _change(ground: Foundation, arguments: argparse.Namespace) -> int:
-    roster, known = subject_list(ground), load_subjects(ground.settings.policies)
+def _change(foundation: Foundation, arguments: argparse.Namespace) -> int:
+    roster, known = subject_list(foundation), load_subjects(foundation.settings.policies)
     change = roster.suspend if arguments.action == "suspend" else roster.resume
     datasets = change(known, arguments.subject, arguments.dataset, operator_name())
     done = "suspended" if arguments.action == "suspend" else "resumed"

@@ -147,10 +147,10 @@ class ServedDataset:
     @staticmethod
     def _is_hidden(misfit: SchemaMismatch, catalog: SourceCatalog) -> bool:
         schema, _, name = misfit.table.rpartition(".")
-        place = (schema or catalog.described.default_schema, name)
+        places = {(one, name) for one in ((schema,) if schema else catalog.described.search_path)}
         if misfit.column is None:
-            return any((one[0], one[1]) == place for one in catalog.unreadable)
-        return (*place, misfit.column) in catalog.unreadable
+            return any((one[0], one[1]) in places for one in catalog.unreadable)
+        return any((*place, misfit.column) in catalog.unreadable for place in places)
 
     def close(self) -> None:
         self.source.close()

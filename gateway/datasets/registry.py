@@ -8,7 +8,7 @@ line are refused before they are charged, and the client has to connect again.
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Engine
@@ -100,6 +100,7 @@ class DatasetRegistry:
             salt=policy.name,
             emit=self._emit,
             zone=policy.dataset.time_zone,
+            search_path=policy.dataset.search_path,
         )
         return serve_dataset(policy, source, self._currency(policy))
 
@@ -118,10 +119,14 @@ class WireSession:
     """One subject's, on one dataset, for one connection."""
 
     subject: Subject
-    dataset: str
+    entry: Request
     shown: VisibleTables
     catalog: Dataset
     line: TwinLine
+
+    @property
+    def dataset(self) -> str:
+        return self.entry.dataset or ""
 
 
 @dataclass(frozen=True)
@@ -134,27 +139,29 @@ class WireSessions:
     front_end: str
 
     def enter(
-        self, subject: Subject, dataset: str, settings: Mapping[str, str], process: int
+        self, subject: Subject, entry: Request, settings: Mapping[str, str], process: int
     ) -> WireSession:
-        """The room of somebody who was let in, with the settings that their session begins with."""
-        view = self._view(subject, dataset, settings.get("gateway.purpose"))
-        names = SessionNames(subject.name, dataset, process)
+        """The room of somebody who was let in, with the settings that their session begins with.
+
+        `entry` names the dataset and the purpose, and has the address and the encryption of the connection.
+        """
+        view = self._view(subject, entry)
+        names = SessionNames(subject.name, entry.dataset or "", process)
         zone = {"TimeZone": view.dataset.time_zone}
         own = {} if "timezone" in map(str.lower, settings) else zone
         line = self.twin.line(subject.name, view.shown, {**own, **settings, **names.settings()})
-        return WireSession(subject, dataset, view.shown, view.dataset, line)
+        return WireSession(subject, entry, view.shown, view.dataset, line)
 
     def require_same(self, room: WireSession, purpose: str | None) -> None:
         """Refuse where something else may be seen by now than when the room was entered."""
-        if self._view(room.subject, room.dataset, purpose).shown != room.shown:
+        if self._view(room.subject, replace(room.entry, purpose=purpose)).shown != room.shown:
             raise BackendUnavailable(
                 Code.TWIN_UNAVAILABLE,
                 "the tables that you may use have changed since the connection began",
                 "connect again; set the purpose when connecting: options=-c gateway.purpose=…",
             )
 
-    def _view(self, subject: Subject, dataset: str, purpose: str | None) -> View:
-        request = Request("", dataset, purpose)
-        question = Question(request, subject, self.front_end, self.now())
+    def _view(self, subject: Subject, entry: Request) -> View:
+        question = Question(entry, subject, self.front_end, self.now())
         serving = self.served.find(question)
         return serving.views.of(rules_for(question, serving.policy))

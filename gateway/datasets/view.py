@@ -25,29 +25,37 @@ from gateway.binding.catalog_queries import strip_database_name
 from gateway.binding.extensions import postgresql_sql
 from gateway.binding.text.classify import classify
 from gateway.binding.text.parameters import Given, parameter_literals
+from gateway.binding.text.search_path import read_search_path
 from gateway.binding.top_k import can_select
-from gateway.catalog.tables import Dataset
+from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.catalog.zones import clock_time, find_session_zone
+from gateway.errors import Code, UnsupportedSql
 from gateway.lru_cache import LruCache
-from gateway.policy.applicable import ApplicableRules, rules_at
+from gateway.policy.applicable import ApplicableRules, Peer, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
+from gateway.policy.generalization import generalize
+from gateway.policy.levels import ReadLevel
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 from gateway.twin import VisibleTables, visible_tables
 from gateway.twin.session import StatementDescription, TwinSession
+from gateway.twin.visible_tables import search_path
 
 _MOST: Final = 256
 _MOST_PERMITTED: Final = 128
 
-PermittedKey: TypeAlias = tuple[int, tuple[tuple[str, Rows], ...]]
+PermittedKey: TypeAlias = tuple[
+    int, tuple[tuple[str, Rows], ...], tuple[tuple[ColumnRef, ReadLevel], ...]
+]
 
 
 @dataclass(frozen=True)
 class View:
     """The part of a dataset that may be seen, as it is bound against and as the twin shows it.
 
-    `permitted` are bound statements over the rows that a subject may read, by the statement and these rows. Each keeps
+    `permitted` are bound statements over the rows that a subject may read, by the statement, these rows and the levels
+    of columns. Each keeps
     the statement that it was made from, so no other statement has its identity.
     """
 
@@ -69,7 +77,10 @@ def new_query_id() -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody asks, and how it came in. From binding on `asked_at` is on the clock of the session's time zone."""
+    """A request with its subject and its way in.
+
+    From binding on `asked_at` is on the clock of the session's time zone.
+    """
 
     request: Request
     subject: Subject
@@ -119,6 +130,7 @@ class Views:
         zone = find_session_zone(request.zone or view.dataset.time_zone)
         question = replace(question, asked_at=clock_time(zone, question.asked_at))
         session = partial(borrow, question.subject.name, view.shown, zone)
+        path = searched_by(request, view)
 
         with ExitStack() as borrowed:
             twin: list[TwinSession] = []
@@ -126,6 +138,8 @@ class Views:
             def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
                 if not twin:  # what was bound before needs no session
                     twin.append(borrowed.enter_context(session()))
+                    if path is not None:
+                        twin[0].search(path)
                 return twin[0].describe(sql, types)
 
             parameters: tuple[Given, ...] = ()
@@ -137,14 +151,15 @@ class Views:
                     request.parameters, [one.type_name for one in wanted], zone
                 )
             bound = view.statements.bind(
-                request.sql, parameters, lambda sql: said(sql).columns, zone
+                request.sql, parameters, lambda sql: said(sql).columns, zone, path
             )
         if isinstance(bound, PassThrough):
             return BoundQuery(question, bound, decide(rules), session)
         cut, decision = bound, decide(rules, bound.tables, bound.uses)
         rows = tuple(sorted(decision.rows.items()))
+        levels = tuple(sorted(decision.levels.items(), key=lambda one: one[0]))
         _, permitted = view.permitted.get(
-            (id(cut), rows), lambda: (cut, _permitted(cut, decision, self.policy))
+            (id(cut), rows, levels), lambda: (cut, _permitted(cut, decision, self.policy))
         )
         return BoundQuery(question, permitted, decision, session)
 
@@ -154,10 +169,25 @@ class Views:
         return frozenset(view.shown for view in self._known.values())
 
 
+def searched_by(request: Request, view: View) -> tuple[str, ...] | None:
+    """The search path of the client's session; None if it is the one with which sessions on this view begin."""
+    if request.search_path is None:
+        return None
+    path = read_search_path(request.search_path)
+    if path is None:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED,
+            "the session's search path has names that the gateway does not read",
+            "write SET search_path = public, or RESET search_path",
+        )
+    return None if path == search_path(view.shown) else path
+
+
 def rules_for(question: Question, policy: Policy) -> ApplicableRules:
     """The rules that apply to the question."""
-    purpose = question.request.purpose
-    return rules_at(policy, question.subject, question.front_end, purpose, question.asked_at)
+    request = question.request
+    peer = Peer(question.front_end, request.address, request.tls)
+    return rules_at(policy, question.subject, peer, request.purpose, question.asked_at)
 
 
 def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
@@ -172,12 +202,13 @@ def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
 
 
 def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
-    if not decision.rows:
+    if not decision.rows and not decision.levels:
         return cut
 
     def permitted(step: Step) -> Step:
         if not isinstance(step, Release):
             return step
-        return replace(step, plan=filter_rows(step.plan, policy.dataset, decision.rows))
+        plan = generalize(step.plan, decision.levels)
+        return replace(step, plan=filter_rows(plan, policy.dataset, decision.rows))
 
     return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

@@ -106,18 +106,18 @@ def load_clinic(places: DemoPaths) -> Clinic:
     return clinic
 
 
-def policies_of(ground: Foundation, places: DemoPaths, emit: Emit) -> CurrentPolicies:
+def policies_of(foundation: Foundation, places: DemoPaths, emit: Emit) -> CurrentPolicies:
     """The policies in force, with the clinic as their source; their accounts are open."""
-    return open_policies(ground, emit, {**os.environ, "CLINIC_URL": places.url})
+    return open_policies(foundation, emit, {**os.environ, "CLINIC_URL": places.url})
 
 
-def make_keys(ground: Foundation, now: datetime) -> dict[str, str]:
+def make_keys(foundation: Foundation, now: datetime) -> dict[str, str]:
     """A key for every subject of the policies."""
-    subjects: Mapping[str, Subject] = load_subjects(ground.settings.policies)
+    subjects: Mapping[str, Subject] = load_subjects(foundation.settings.policies)
     keys = {}
     for name in subjects:
         order = KeyOrder(name, operator_name(), now)
-        create_key(ground.journal, ground.trail, order, subjects.__contains__)
+        create_key(foundation.journal, foundation.trail, order, subjects.__contains__)
         keys[name] = order.key.reveal()
     return keys
 
@@ -210,22 +210,22 @@ def _play(stage: _Stage, wishes: DemoOptions, stop: StopSignal) -> int:
     emit = log_and_count(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
     with ExitStack() as opened:
         twin = opened.enter_context(open_twin_of(stage.settings, emit))
-        ground = opened.enter_context(open_foundation(stage.settings, emit))
+        foundation = opened.enter_context(open_foundation(stage.settings, emit))
         now = utc_now()
-        policies = policies_of(ground, stage.places, emit)
+        policies = policies_of(foundation, stage.places, emit)
         # a terminal that closes sends SIGHUP, and has to end the demo
         opened.enter_context(reload_on_change(policies, stage.settings.policies, on_signal=False))
         twin.wait_until_started()
         asking = opened.enter_context(
-            closing(open_query_service(ground, policies, twin, "rest", emit))
+            closing(open_query_service(foundation, policies, twin, "rest", emit))
         )
-        opened.enter_context(closing(ground.workers))
-        wire = opened.enter_context(serve_wire(ground, policies, asking, stage.wire, emit))
+        opened.enter_context(closing(foundation.workers))
+        wire = opened.enter_context(serve_wire(foundation, policies, asking, stage.wire, emit))
         questions = query_api(asking)
-        keys = make_keys(ground, now)
+        keys = make_keys(foundation, now)
         write_notes(stage.places, stage.url, stage.wire_url("alice"), keys, stage.settings)
         app = create_app(
-            gateway_api(ground, metrics, emit, policies, twin=twin, questions=questions)
+            gateway_api(foundation, metrics, emit, policies, twin=twin, questions=questions)
         )
         guide = _Guide(wishes, stop, stage, keys)
         guide.start()
@@ -234,7 +234,7 @@ def _play(stage: _Stage, wishes: DemoOptions, stop: StopSignal) -> int:
             app,
             stage.listener,
             stage.settings,
-            wait_ender(ground, asking),
+            wait_ender(foundation, asking),
             also=wire.stop,
         )
         stage.listener.close()  # whoever still waits for us, the guide too, hears so at once

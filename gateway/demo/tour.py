@@ -68,18 +68,18 @@ def run_statement(url: str, key: str, statement: TourStatement) -> list[str]:
         ) as connection:
             cursor = connection.execute(statement.sql.encode())
             names = [column.name for column in cursor.description or ()]
-            told, state = _table(names, cursor.fetchall()), None
+            lines, state = _table(names, cursor.fetchall()), None
     except psycopg.Error as error:
         found, state = error.diag, error.sqlstate
         given = {"ERROR": found.message_primary, "DETAIL": found.message_detail}
         hint = {"HINT": found.message_hint}
-        told = [f"{name}:  {text}" for name, text in {**given, **hint}.items() if text]
-        told = told or [str(error).strip()]
+        lines = [f"{name}:  {text}" for name, text in {**given, **hint}.items() if text]
+        lines = lines or [str(error).strip()]
     if state != statement.refused:
         raise OperatorError(
-            Code.ARGUMENT_INVALID, f"the tour expected something else than {told[0]}"
+            Code.ARGUMENT_INVALID, f"the tour expected something else than {lines[0]}"
         )
-    return told
+    return lines
 
 
 def _table(names: list[str], rows: list[tuple[object, ...]]) -> list[str]:
@@ -154,12 +154,12 @@ def _answer(reply: Reply) -> list[str]:
         for row, intervals in zip(reply.body["rows"], reply.body["intervals"], strict=True)
     ]
     widths = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
-    told = [
+    text = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in [names, *lines]
     ]
     taken = reply.body["privacy"]["charged_epsilon"]
-    return [*told, f"charged: epsilon {taken:g}", *reply.body["notices"]]
+    return [*text, f"charged: epsilon {taken:g}", *reply.body["notices"]]
 
 
 def _cell(value: object, interval: list[float] | None) -> str:

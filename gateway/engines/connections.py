@@ -11,7 +11,7 @@ INVARIANT: an error names the source's address, never the password, and never re
 value.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -84,10 +84,17 @@ class Connections:
     spare: Engine
 
     @classmethod
-    def open(cls, url: URL, size: int, spare: int, zone: str = UTC_NAME) -> "Connections":
+    def open(
+        cls,
+        url: URL,
+        size: int,
+        spare: int,
+        search_path: Sequence[str] = (),
+        zone: str = UTC_NAME,
+    ) -> "Connections":
         """Make the pools; no connection is opened yet. `zone` is the time zone of their sessions."""
-        main = _engine(url, zone, pool_size=size)
-        return cls(main, _engine(url, zone, pool_size=spare, max_overflow=0))
+        main = _engine(url, search_path, zone, pool_size=size)
+        return cls(main, _engine(url, search_path, zone, pool_size=spare, max_overflow=0))
 
     def on_connect(self, told: Callable[..., None]) -> None:
         """Call this for every new connection, before its first statement."""
@@ -178,7 +185,7 @@ def statement_stopper(connection: Connection, watch: StatementWatch) -> Callable
     return cancel
 
 
-def _engine(url: URL, zone: str, **pool: int) -> Engine:
+def _engine(url: URL, search_path: Sequence[str], zone: str, **pool: int) -> Engine:
     # no ping before use: a statement that meets a dead connection is asked again on a new one
     return create_engine(
         url,
@@ -186,18 +193,25 @@ def _engine(url: URL, zone: str, **pool: int) -> Engine:
         pool_timeout=0 if "max_overflow" in pool else 30,
         pool_reset_on_return="rollback",
         isolation_level="AUTOCOMMIT",
-        connect_args=_arguments(url, zone),
+        connect_args=_arguments(url, search_path, zone),
         hide_parameters=True,
         **pool,
     )
 
 
-def _arguments(url: URL, zone: str) -> dict[str, Any]:
+def _arguments(url: URL, search_path: Sequence[str], zone: str) -> dict[str, Any]:
     # views of the source may read its clock; nothing that the gateway renders does
     pinned = {**_PINNED, "TimeZone": zone}
     options = " ".join(f"-c {name}={value}" for name, value in pinned.items())
+    options += _searching(search_path)
     given = url.query.get("options", "")
     return {"connect_timeout": PATIENCE_S, "options": f"{given} {options}".strip()}
+
+
+def _searching(search_path: Sequence[str]) -> str:
+    """The option of a search path; each name is quoted, and blanks are escaped."""
+    path = ",".join(f'"{one}"' for one in search_path).replace(" ", "\\ ")
+    return f" -c search_path={path}" if path else ""
 
 
 _PATIENCE_S: Final = 5
@@ -207,10 +221,12 @@ _MOST_PARTS: Final = 8
 
 
 @contextmanager
-def open_source(url: URL) -> Iterator[Connection]:
+def open_source(url: URL, search_path: Sequence[str] = ()) -> Iterator[Connection]:
     """An engine that can read from the source, or an error that names the source."""
-    there, _ = split_parts(url)
-    engine = create_engine(there, poolclass=NullPool, connect_args=_arguments_connect(there))
+    # the catalog is read without opening what views read
+    there = split_parts(url)[0].difference_update_query(["allowed_directories"])
+    arguments = _arguments_connect(there, search_path)
+    engine = create_engine(there, poolclass=NullPool, connect_args=arguments)
     try:
         with engine.connect() as connection:
             old = old_version(connection)
@@ -244,7 +260,7 @@ def source_address(url: URL) -> str:
     return there.render_as_string()
 
 
-def _arguments_connect(url: URL) -> dict[str, Any]:
+def _arguments_connect(url: URL, search_path: Sequence[str]) -> dict[str, Any]:
     if url.get_backend_name() == "duckdb":
         config = {"enable_external_access": "false", "lock_configuration": "true"}
         return {"read_only": True, "config": config}
@@ -255,7 +271,7 @@ def _arguments_connect(url: URL) -> dict[str, Any]:
         "lock_timeout": str(_PATIENCE_S * 1000),
     }
     ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    options = f"{url.query.get('options', '')} {ours}"
+    options = f"{url.query.get('options', '')} {ours}{_searching(search_path)}"
     return {"connect_timeout": _PATIENCE_S, "options": options.strip()}
 
 

@@ -29,7 +29,7 @@ from sqlalchemy import URL, Select
 
 from gateway.cancellation import Computation, SourceEnd, call_when_cancelled
 from gateway.catalog.zones import UTC_NAME
-from gateway.engines.catalog.describe import SourceTables, read_duckdb
+from gateway.engines.catalog.describe import duckdb_tables
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
 from gateway.engines.duckdb_process.pool import (
     LeasedProcess,
@@ -125,13 +125,21 @@ atexit.register(_LAUNCHER.close)
 class DuckDbDatabase:
     """The database in one DuckDB file. Safe among threads."""
 
-    def __init__(self, url: URL, failures: Failures, zone: str = UTC_NAME) -> None:
+    def __init__(
+        self,
+        url: URL,
+        failures: Failures,
+        search_path: Sequence[str] = (),
+        zone: str = UTC_NAME,
+    ) -> None:
         self.failures = failures
+        self.search_path = tuple(search_path)
         self.statements = DuckdbStatements()
         config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
         config["TimeZone"] = zone
         places = places_for(os.cpu_count() or 1)
-        self.pool = Pool(ProcessSettings(url.database or "", config, places), _LAUNCHER)
+        settings = ProcessSettings(url.database or "", config, places, self.search_path)
+        self.pool = Pool(settings, _LAUNCHER)
         self._lock = threading.Lock()
         self._catalogs: dict[Identity, SourceCatalog] = {}
 
@@ -172,7 +180,7 @@ class DuckDbDatabase:
             for some in leased.process.run(sql, (), deadline):
                 yield from some
 
-        made = SourceCatalog(SourceTables("main", read_duckdb(ask)))
+        made = SourceCatalog(duckdb_tables(ask, self.search_path))
         with self._lock:
             for there in self._catalogs.values():
                 if there.described == made.described:

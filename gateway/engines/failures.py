@@ -108,7 +108,7 @@ def is_connection_lost(error: SQLAlchemyError) -> bool:
 def _is_stopped(error: SQLAlchemyError, watch: StatementWatch) -> bool:
     """Whether the statement was stopped: by the server, or by the gateway after the server had taken the cancel.
 
-    A server that did not hear us was away: how long it was told to compute says nothing of any row.
+    A server that did not hear us was away: the time limit of its statement says nothing of any row.
     """
     if _state(error) == "57014":
         return True

@@ -122,17 +122,17 @@ WITH RECURSIVE below (top, part) AS (
 )
 SELECT n.nspname, t.relname,
        sum(CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0) END)::bigint,
-       n.nspname = current_schema()
+       t.oid = to_regclass(quote_ident(t.relname))
 FROM below AS b
 JOIN pg_class AS t ON t.oid = b.top
 JOIN pg_class AS c ON c.oid = b.part
 JOIN pg_namespace AS n ON n.oid = t.relnamespace
-GROUP BY n.nspname, t.relname
+GROUP BY n.nspname, t.relname, t.oid
 """
 
 
 def load_row_estimates(connection: Connection) -> Mapping[tuple[str, str], int]:
-    """By schema and name of tables; also without the schema where that is the login's own."""
+    """By schema and name of tables; also without the schema where such a name leads to the table."""
     found: dict[tuple[str, str], int] = {}
     if connection.dialect.name == "postgresql":
         for schema, name, rows, own in connection.exec_driver_sql(_ESTIMATES):

@@ -40,8 +40,8 @@ from gateway.errors import Code, LimitExceeded
 from gateway.events import Emit, ignore_event
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.lru_cache import LruCache
-from gateway.plan.node import BrokenPlan, walk_nodes
-from gateway.plan.relations import Scan, StagedRows
+from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows, stored_tables
 from gateway.sensitivity.choices import Histogram
 
 _MOST: Final = 256
@@ -92,7 +92,7 @@ class SourceDatabase:
     _parsed: dict[int, tuple[Statement, SourceCatalog]] = field(default_factory=dict)
 
     @classmethod
-    def open(  # noqa: PLR0913 - what a source is opened with
+    def open(  # noqa: PLR0913 - a source and how it is reached
         cls,
         url: URL,
         expressing: Expressing,
@@ -101,16 +101,26 @@ class SourceDatabase:
         emit: Emit = ignore_event,
         size: int = 4,
         spare: int = _SPARE,
+        search_path: Sequence[str] = (),
         zone: str = UTC_NAME,
     ) -> "SourceDatabase":
-        """Make the database object. The first query connects. `zone` is the time zone of its sessions."""
+        """Make the database object. The first query connects. `zone` is the time zone of its sessions.
+
+        INVARIANT: the search path by which the source finds a table is the one by which its catalog is read.
+        """
         there, parts = split_parts(url)
         failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
             return cls(
-                DuckDbDatabase(there, failures, zone), "duckdb", expressing, salt, emit, parts
+                DuckDbDatabase(there, failures, search_path, zone),
+                "duckdb",
+                expressing,
+                salt,
+                emit,
+                parts,
             )
-        database = PostgresqlDatabase(Connections.open(there, size, spare, zone), failures)
+        connections = Connections.open(there, size, spare, search_path, zone)
+        database = PostgresqlDatabase(connections, failures)
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:
@@ -306,14 +316,7 @@ class SourceDatabase:
 
 def table_names(releases: Sequence[BoundedRelease]) -> list[str]:
     """The tables that releases read, by name."""
-    return sorted(
-        {
-            one.table.name
-            for release in releases
-            for one in walk_nodes(release.rows)
-            if isinstance(one, Scan)
-        }
-    )
+    return sorted({name for release in releases for name in stored_tables(release.rows)})
 
 
 def select_all(dialect: Dialect, table: Table) -> Select[Any]:

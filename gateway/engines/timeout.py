@@ -31,7 +31,7 @@ class StatementWatch:
         self.deadline = deadline
         self.cancelled = cancelled
         self.is_unheard = False
-        """Whether the source could not be told to stop."""
+        """Whether the request to stop could not be sent to the source."""
         self._lock = threading.Lock()
         self._calling = threading.Lock()
         self._stops: list[Callable[[], None]] = []

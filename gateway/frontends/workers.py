@@ -94,7 +94,7 @@ class Workers:
             try:
                 if begun:
                     result = work()
-            except BaseException as error:  # noqa: BLE001 - told to whoever waits for it
+            except BaseException as error:  # noqa: BLE001 - raised in the caller that waits for it
                 failed = error
             with self._changed:
                 self._left(self._running, subject)

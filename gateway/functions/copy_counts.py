@@ -4,7 +4,7 @@ An engine's expressions are total because guards stand around what they guard, a
 engine may compute it each time. Takes a call with what is known of ranges, gives one number for each operand.
 
 INVARIANT: at least as often as `gateway/engines/sql` names an operand in either dialect;
-`tests/engines/test_copies.py` counts. Nothing is assumed of what an engine computes once.
+`tests/functions/test_copy_counts.py` counts. Nothing is assumed of what an engine computes once.
 """
 
 from collections.abc import Callable

@@ -14,7 +14,7 @@ The promise: of 100 answers at most 5 have an interval that does not contain the
 count that is nothing but noise may miss more often. All rows are computed at once, in floats. A row with a
 number that is not finite has no interval.
 
-docs/proofs/answers.md has the argument; tests/privacy/test_coverage.py tries to disprove it.
+docs/proofs/answers.md has the argument; tests/privacy/test_interval_coverage.py tries to disprove it.
 """
 
 from collections.abc import Sequence
@@ -92,10 +92,10 @@ class Intervals:
         if isinstance(form, Each):
             return IntervalEnds.none(self._rows)
         with np.errstate(all="ignore"):  # what is not finite has no interval
-            felt, is_root = self._rooted(form)
-            half = self._half(felt)
-            low, high = felt.value - half, felt.value + half
-            there = felt.there & np.isfinite(low) & np.isfinite(high)
+            estimated, is_root = self._rooted(form)
+            half = self._half(estimated)
+            low, high = estimated.value - half, estimated.value + half
+            there = estimated.there & np.isfinite(low) & np.isfinite(high)
             if is_root:
                 there &= high > 0
                 low, high = (np.sqrt(np.maximum(end, 0)) for end in (low, high))

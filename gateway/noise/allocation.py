@@ -45,8 +45,8 @@ def threshold(
     return floor + mechanism.reach(delta / groups_per_unit)
 
 
-class Noise(Enum):
-    """The distribution that goes with a ledger's currency."""
+class Distribution(Enum):
+    """The distribution of the noise: Laplace for the currency `pure`, Gaussian for `zcdp`."""
 
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
@@ -121,7 +121,7 @@ def slots_of(analyses: Iterable[Analysis]) -> int:
 
 
 def price_noise(
-    analyses: Sequence[Analysis], noise: Noise, price: Fraction, delta: Fraction
+    analyses: Sequence[Analysis], noise: Distribution, price: Fraction, delta: Fraction
 ) -> tuple[ReleaseNoise, ...]:
     """The noise that the whole `price` pays for. `delta` is split over the releases that have a threshold."""
     parts = slots_of(analyses)
@@ -134,7 +134,7 @@ def price_noise(
 def purchase_noise(
     analyses: Sequence[Analysis],
     costs: Sequence[CostShares],
-    noise: Noise,
+    noise: Distribution,
     price: Fraction,
     delta: Fraction,
 ) -> tuple[ReleaseNoise | None, ...]:
@@ -152,7 +152,7 @@ def purchase_noise(
 
 
 def noise_without_thresholds(
-    analyses: Sequence[Analysis], noise: Noise, price: Fraction
+    analyses: Sequence[Analysis], noise: Distribution, price: Fraction
 ) -> tuple[ReleaseNoise, ...]:
     """The same noise without thresholds, which do not change it. It is used to try a price; nothing is released
     with it.
@@ -166,7 +166,7 @@ def cost_of(releases: Sequence[ReleaseNoise]) -> Fraction:
     return sum((cost for one in releases for cost in _costs(one)), Fraction(0))
 
 
-def _one(analysis: Analysis, noise: Noise, share: Fraction, delta: Fraction) -> ReleaseNoise:
+def _one(analysis: Analysis, noise: Distribution, share: Fraction, delta: Fraction) -> ReleaseNoise:
     return _thresholded(_at(analysis, noise, _equal(analysis, share)), delta)
 
 
@@ -183,16 +183,16 @@ def _thresholded(made: ReleaseNoise, delta: Fraction) -> ReleaseNoise:
     return replace(made, shown_from=max(shown_from, groups.least))
 
 
-def _at(analysis: Analysis, noise: Noise, costs: CostShares) -> ReleaseNoise:
+def _at(analysis: Analysis, noise: Distribution, costs: CostShares) -> ReleaseNoise:
     """The measured part of a release at these costs."""
-    if noise is Noise.LAPLACE and analysis.weights is not None and analysis.weights.squared:
+    if noise is Distribution.LAPLACE and analysis.weights is not None and analysis.weights.squared:
         raise PriceExceeded("weights that bound squares do not bound what Laplace's noise is for")
     noises: list[Mechanism] = []
     paid = [one for one in costs.slots if one is not None]
     for slot, share in zip(analysis.slots, paid, strict=True):
         made = _noise(slot, analysis.groups_per_unit, noise, share)
         noises += [made] * len(slot.measurements)
-    buy = pure_choice if noise is Noise.LAPLACE else zcdp_choice
+    buy = pure_choice if noise is Distribution.LAPLACE else zcdp_choice
     shares = [one for one in costs.choices if one is not None]
     choices = tuple(
         buy(one, share, analysis.groups_per_unit)
@@ -201,8 +201,8 @@ def _at(analysis: Analysis, noise: Noise, costs: CostShares) -> ReleaseNoise:
     return ReleaseNoise(analysis, tuple(noises), None, choices)
 
 
-def _noise(slot: Slot, groups: int, noise: Noise, share: Fraction) -> Mechanism:
-    if noise is Noise.LAPLACE:
+def _noise(slot: Slot, groups: int, noise: Distribution, share: Fraction) -> Mechanism:
+    if noise is Distribution.LAPLACE:
         return laplace_for(share, slot.delta1(groups))
     return gaussian_for(share, slot.delta2_squared(groups))
 

@@ -7,7 +7,7 @@ means are the nearest integers, exact for columns of any length.
 The noise of a total is in released numbers already. `draw` draws it anew, for intervals by simulation; it is no
 mechanism.
 
-INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument; tests/noise/test_sum_noise.py
+INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument; tests/noise/test_convolution.py
 compares with the exact distributions.
 """
 

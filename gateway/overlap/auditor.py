@@ -21,11 +21,10 @@ from math import prod
 from typing import Final
 
 from gateway.overlap.differencing import find_clashes
-from gateway.overlap.history import History, Index, comparable_indexes
-from gateway.overlap.inputs import NewQuery, PriorRelease
+from gateway.overlap.history import History, Index, PriorRelease, comparable_indexes
 from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import QuestionPart, cut_sides, part_of
+from gateway.overlap.question_part import NewQuery, QuestionPart, cut_sides, part_of
 from gateway.overlap.refusals import (
     MOST_NAMED,
     THIS,
@@ -59,19 +58,19 @@ def find_violation(concerned: Sequence[NewQuery], history: History, rules: Audit
     """The same; the tests check that it raises nothing but a refusal."""
     within = History()
     for number, one in enumerate(concerned):
-        if one.ground.region.is_nothing:
+        if one.scope.region.is_nothing:
             continue  # an answer about no rows is noise alone
-        if history.misses(one.ground.tables) and (rules.min_units > 1 or rules.narrow_cells):
-            raise earlier_unreadable_refusal(one.ground.tables)
-        if one.ground.unreadable:
+        if history.misses(one.scope.tables) and (rules.min_units > 1 or rules.narrow_cells):
+            raise earlier_unreadable_refusal(one.scope.tables)
+        if one.scope.unreadable:
             if rules.opaque is UnreadableConditions.REFUSE:
-                raise unreadable_refusal(one.ground.unreadable[0])
+                raise unreadable_refusal(one.scope.unreadable[0])
             if rules.opaque is UnreadableConditions.ALLOW:
                 continue
-        indexes = comparable_indexes(one.ground, (within, history))
+        indexes = comparable_indexes(one.scope, (within, history))
         if indexes:
             _audited(part_of(one, indexes), indexes, rules)
-        within.add(PriorRelease(f"{number}", THIS, one.ground, None, one.spread))
+        within.add(PriorRelease(f"{number}", THIS, one.scope, None, one.spread))
 
 
 def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) -> None:

@@ -34,30 +34,30 @@ _TREATED: Final = {
 }
 
 
-def region_lines(ground: ReleaseScope, dataset: Dataset) -> Iterator[str]:
+def region_lines(scope: ReleaseScope, dataset: Dataset) -> Iterator[str]:
     """One line for a region of one box; otherwise a line for each of the first boxes."""
-    boxes, words = ground.region.boxes, _Words(dataset, ground.tables)
-    tables, cut = " and ".join(sorted(ground.tables)), words.cut(ground.keys)
+    boxes, words = scope.region.boxes, _Words(dataset, scope.tables)
+    tables, cut = " and ".join(sorted(scope.tables)), words.cut(scope.keys)
     if not boxes:
         yield f"{tables}, none of the rows, {cut}"
-    elif ground.region.is_everything:
+    elif scope.region.is_everything:
         yield f"{tables}, all rows, {cut}"
     elif len(boxes) == 1:
-        yield f"{tables} where {words.box(boxes[0], ground.region.axes)}, {cut}"
+        yield f"{tables} where {words.box(boxes[0], scope.region.axes)}, {cut}"
     else:
         yield f"{tables} in one of {len(boxes)} parts, {cut}"
         for box in boxes[:_MOST_PARTS]:
-            yield f"  where {words.box(box, ground.region.axes)}"
+            yield f"  where {words.box(box, scope.region.axes)}"
         if len(boxes) > _MOST_PARTS:
             yield f"  and {len(boxes) - _MOST_PARTS} more"
-    for key in ground.keys:
+    for key in scope.keys:
         if key.axis is None:
             yield f"the key `{words.named(key.text)}` is compared by its text alone"
 
 
-def unread_lines(grounds: Iterable[ReleaseScope], opaque: UnreadableConditions) -> Iterator[str]:
+def unread_lines(scopes: Iterable[ReleaseScope], opaque: UnreadableConditions) -> Iterator[str]:
     """Opaque conditions, each once, with the effect that the policy gives them."""
-    texts = dict.fromkeys(text for ground in grounds for text in ground.unreadable)
+    texts = dict.fromkeys(text for scope in scopes for text in scope.unreadable)
     for text in texts:
         yield f"cannot be compared with other questions: `{text}`"
     if texts:
@@ -94,8 +94,8 @@ class _Words:
     def _part(self, axis: RegionAxis, cells: Cells) -> str:
         if not axis.readable:
             return _unread(axis, cells)
-        told = _names(cells) if isinstance(cells, NameCells) else self._steps(axis, cells)
-        return f"{self.named(axis.name)} {_either([*told, *(['NULL'] if cells.null else [])])}"
+        texts = _names(cells) if isinstance(cells, NameCells) else self._steps(axis, cells)
+        return f"{self.named(axis.name)} {_either([*texts, *(['NULL'] if cells.null else [])])}"
 
     def _steps(self, axis: RegionAxis, cells: StepCells) -> list[str]:
         column = None if axis.column is None else self.dataset.find(axis.column)
@@ -180,17 +180,17 @@ def _unread(axis: RegionAxis, cells: Cells) -> str:
         "true": f"`{axis.name}`",
         "false": f"not `{axis.name}`",
     }
-    told = [text for value, text in said.items() if value in values]
-    return _either([*told, *([f"`{axis.name}` is NULL"] if cells.null else [])])
+    texts = [text for value, text in said.items() if value in values]
+    return _either([*texts, *([f"`{axis.name}` is NULL"] if cells.null else [])])
 
 
-def _shortened(told: Sequence[str]) -> list[str]:
-    if len(told) <= _MOST_NAMES:
-        return list(told)
-    return [*told[:_MOST_NAMES], f"{len(told) - _MOST_NAMES} more"]
+def _shortened(texts: Sequence[str]) -> list[str]:
+    if len(texts) <= _MOST_NAMES:
+        return list(texts)
+    return [*texts[:_MOST_NAMES], f"{len(texts) - _MOST_NAMES} more"]
 
 
-def _either(told: Sequence[str]) -> str:
-    if len(told) < 2:  # noqa: PLR2004 - one is enough
-        return "".join(told)
-    return f"{', '.join(told[:-1])} or {told[-1]}"
+def _either(texts: Sequence[str]) -> str:
+    if len(texts) < 2:  # noqa: PLR2004 - one is enough
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} or {texts[-1]}"

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from gateway.overlap.axis_index import AxisIndex, GrowingArray, PartCounts
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
-from gateway.overlap.inputs import PriorRelease
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides_of
 from gateway.regions.cells import Cells, all_cells
@@ -30,6 +29,26 @@ UNKNOWN: Final = -1.0
 MOST_UNITS: Final = 2**40
 """No table has so many people; what is further from 0 is noise that tells nothing."""
 _FARTHEST: Final = Fraction(2**200)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorRelease:
+    """A release that a member of the trust group has received.
+
+    `counts` are noisy numbers of units in each group, in the order of the keys' product; one number without
+    keys; None if unknown. `variance` is that of each count's noise; None if unknown, and then the counts reveal
+    nothing. `whole`: every unit counts as 1, and in one group alone; otherwise counts are lower bounds, and are
+    never called small. `spread` is the variance of the most exact measurement's noise, divided by the square of
+    its change by one person: how exactly the release shows one person.
+    """
+
+    release: str
+    query_id: str
+    scope: ReleaseScope
+    counts: tuple[int, ...] | None
+    spread: Fraction
+    variance: Fraction | None = None
+    whole: bool = False
 
 
 class RegionEntry:
@@ -53,9 +72,9 @@ class RegionEntry:
     def __init__(self, past: PriorRelease, order: int, keys: tuple[GroupKey, ...]) -> None:
         self.order = order
         self.query_id = past.query_id
-        self.region: Region = past.ground.region
+        self.region: Region = past.scope.region
         self.keys = keys
-        self.readable = not past.ground.unreadable
+        self.readable = not past.scope.unreadable
         self.groupings = tuple(grouping_of(one) for one in keys)
         self.counts: NDArray[np.float64] | None = None
         self.deviation = standard_deviation(past.variance)
@@ -125,9 +144,9 @@ def _counted(past: PriorRelease) -> NDArray[np.float64] | None:
     """
     if past.counts is None or past.variance is None or past.variance < 0:
         return None
-    if any(one.values is None for one in past.ground.keys):
+    if any(one.values is None for one in past.scope.keys):
         return None
-    sizes = [len(one.values or ()) for one in past.ground.keys]
+    sizes = [len(one.values or ()) for one in past.scope.keys]
     if len(past.counts) != prod(sizes) or not past.counts:
         return None
     if max(map(abs, past.counts)) > MOST_UNITS:
@@ -163,9 +182,9 @@ class Index:
     def axes(self) -> dict[str, RegionAxis]:
         return {name: line.axis for name, line in self.lines.items()}
 
-    def fits(self, ground: ReleaseScope) -> bool:
+    def fits(self, scope: ReleaseScope) -> bool:
         """True if its axes have cells of the same kind here."""
-        return self.agrees({name: one.kind for name, one in _axes(ground).items()})
+        return self.agrees({name: one.kind for name, one in _axes(scope).items()})
 
     def agrees(self, kinds: Mapping[str, AxisKind]) -> bool:
         return all(
@@ -173,17 +192,17 @@ class Index:
         )
 
     def add(self, past: PriorRelease) -> None:
-        ground = past.ground
-        label = tuple((one.text, len(one.values or ())) for one in ground.keys)
-        for same in self._found.get((ground.region, label), ()):
-            if same.keys == ground.keys:
+        scope = past.scope
+        label = tuple((one.text, len(one.values or ())) for one in scope.keys)
+        for same in self._found.get((scope.region, label), ()):
+            if same.keys == scope.keys:
                 same.again(past)
                 self._put_noise(same)
                 return
-        entry = RegionEntry(past, len(self.entries), self._shared(ground.keys))
-        self._found.setdefault((ground.region, label), []).append(entry)
+        entry = RegionEntry(past, len(self.entries), self._shared(scope.keys))
+        self._found.setdefault((scope.region, label), []).append(entry)
         self.entries.append(entry)
-        sides, axes = entry.sides, {**self.axes, **_axes(ground)}
+        sides, axes = entry.sides, {**self.axes, **_axes(scope)}
         self._written.setdefault(canonical_boxes(sides, axes), []).append(entry)
         self._totals.add(UNKNOWN)
         self._spreads.add(0.0)
@@ -305,11 +324,11 @@ class History:
 
     def add(self, past: PriorRelease) -> None:
         """Add one release. The same release again is one entry with the smaller spread and the newer counts."""
-        ground = past.ground
-        if ground.region.is_nothing:
+        scope = past.scope
+        if scope.region.is_nothing:
             return
-        of_shape = self._shapes.setdefault(ground.shape, [])
-        fitting = [one for one in of_shape if one.fits(ground)]
+        of_shape = self._shapes.setdefault(scope.shape, [])
+        fitting = [one for one in of_shape if one.fits(scope)]
         if not fitting:
             fitting = [Index()]
             of_shape += fitting
@@ -335,18 +354,18 @@ class History:
         return (entry for each in self._shapes.values() for one in each for entry in one.entries)
 
 
-def comparable_indexes(ground: ReleaseScope, told: Sequence[History]) -> tuple[Index, ...]:
+def comparable_indexes(scope: ReleaseScope, told: Sequence[History]) -> tuple[Index, ...]:
     """The releases that can be compared with the scope and with each other."""
-    kinds = {name: one.kind for name, one in _axes(ground).items()}
+    kinds = {name: one.kind for name, one in _axes(scope).items()}
     found = []
-    for index in (one for each in told for one in each.of(ground.shape)):
+    for index in (one for each in told for one in each.of(scope.shape)):
         if index.agrees(kinds):
             kinds |= {name: line.axis.kind for name, line in index.lines.items()}
             found.append(index)
     return tuple(found)
 
 
-def _axes(ground: ReleaseScope) -> dict[str, RegionAxis]:
-    made = {one.name: one for one in ground.region.axes}
-    made |= {one.axis.name: one.axis for one in ground.keys if one.axis is not None}
+def _axes(scope: ReleaseScope) -> dict[str, RegionAxis]:
+    made = {one.name: one for one in scope.region.axes}
+    made |= {one.axis.name: one.axis for one in scope.keys if one.axis is not None}
     return made

@@ -1,4 +1,4 @@
-"""Values of the auditor: a part of the new query, and an earlier answer as trackers see it."""
+"""Values of the auditor: the new query and its parts, and an earlier answer as trackers see it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,9 +6,17 @@ from fractions import Fraction
 
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
 from gateway.overlap.history import Index, RegionEntry
-from gateway.overlap.inputs import NewQuery
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
 from gateway.regions.cells import Cells, intersection, is_empty
+from gateway.regions.scope import ReleaseScope
+
+
+@dataclass(frozen=True, slots=True)
+class NewQuery:
+    """A part of the new query, and how exactly it would show one person."""
+
+    scope: ReleaseScope
+    spread: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +33,13 @@ class QuestionPart:
 
 def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
     """The part, with all axes that it and the releases of its shape have."""
-    ground = concerned.ground
+    scope = concerned.scope
     axes = {name: axis for index in indexes for name, axis in index.axes.items()}
-    axes |= {one.axis.name: one.axis for one in ground.keys if one.axis is not None}
-    axes |= {one.name: one for one in ground.region.axes}
-    sides = tuple(sides_of(ground.region))
-    keys = tuple(one for key in ground.keys if (one := grouping_of(key)) is not None)
-    texts = frozenset(one.text for one in ground.keys)
+    axes |= {one.axis.name: one.axis for one in scope.keys if one.axis is not None}
+    axes |= {one.name: one for one in scope.region.axes}
+    sides = tuple(sides_of(scope.region))
+    keys = tuple(one for key in scope.keys if (one := grouping_of(key)) is not None)
+    texts = frozenset(one.text for one in scope.keys)
     return QuestionPart(sides, hull_cells(sides, axes), keys, texts, axes, concerned.spread)
 
 

@@ -18,14 +18,14 @@ from gateway.regions.cells import BOUNDLESS, Cells, axis_width, is_fine
 
 
 def find_slabs(
-    part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
+    part: QuestionPart, answers: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
 ) -> Iterator[list[int]]:
     """The slabs of several atoms; a slab of a single atom is tested as an atom."""
     for place, (name, classes) in enumerate(atoms.classes):
         axis = part.axes[name]
         if not is_fine(axis):
             continue
-        density = _density(name, part, told) if rules.min_units > 1 else None
+        density = _density(name, part, answers) if rules.min_units > 1 else None
         few = [at for at, cells in enumerate(classes) if _is_few(cells, axis, density, rules)]
         if not few:
             continue
@@ -37,7 +37,7 @@ def find_slabs(
 
 
 def narrow_atoms(
-    part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
+    part: QuestionPart, answers: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
 ) -> NDArray[np.bool_]:
     """The atoms that can be narrow; no other atom is."""
     few = np.zeros(atoms.members.shape[1], dtype=np.bool_)
@@ -52,7 +52,7 @@ def narrow_atoms(
         volume *= along
     if rules.min_units > 1:
         sizes = atoms.total(volume)
-        for row, one in enumerate(told, start=1):
+        for row, one in enumerate(answers, start=1):
             has = atoms.members[row]
             if one.count is not None:
                 shares = sizes / max(float(sizes[has].sum()), 1.0)
@@ -72,10 +72,10 @@ def _is_few(cells: Cells, axis: RegionAxis, density: float | None, rules: Auditi
     return density * wide < rules.min_units
 
 
-def _density(name: str, part: QuestionPart, told: Sequence[RegionAnswer]) -> float | None:
+def _density(name: str, part: QuestionPart, answers: Sequence[RegionAnswer]) -> float | None:
     """The number of people per cell, by the answer that covers most of the axis."""
     best: tuple[float, float] | None = None
-    for one in told:
+    for one in answers:
         around = hull_cells(one.sides, part.axes)
         found = axis_width(around.get(name), part.axes[name])
         wide = BOUNDLESS if found is None else float(found)

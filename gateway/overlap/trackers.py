@@ -48,10 +48,10 @@ def find_trackers(
     """The releases that isolate people together with the new part; empty if none do."""
     if rules.min_units <= 1 and not rules.narrow_cells:
         return []
-    told = _told(part, places, rules)
+    answers = _released_answers(part, places, rules)
     most = MOST_REGIONS
-    while most >= _FEWEST and len(told) > 1:
-        chosen = told[:most]
+    while most >= _FEWEST and len(answers) > 1:
+        chosen = answers[:most]
         atoms = atoms_of([list(part.sides), *(list(one.sides) for one in chosen)], part.axes)
         if atoms is not None:
             return _singled_out(part, chosen, atoms, judge, rules)
@@ -60,20 +60,20 @@ def find_trackers(
 
 
 def _singled_out(
-    part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, judge: Judge, rules: Auditing
+    part: QuestionPart, answers: Sequence[RegionAnswer], atoms: Atoms, judge: Judge, rules: Auditing
 ) -> list[Clash]:
     limit = limit_of(part, rules)
-    variances = np.array([as_float(part.spread), *(one.variance for one in told)])
+    variances = np.array([as_float(part.spread), *(one.variance for one in answers)])
     several = [
-        [one] for one in _alone(atoms, variances, limit, narrow_atoms(part, told, atoms, rules))
+        [one] for one in _alone(atoms, variances, limit, narrow_atoms(part, answers, atoms, rules))
     ]
     several += [
         slab
-        for slab in find_slabs(part, told, atoms, rules)
+        for slab in find_slabs(part, answers, atoms, rules)
         if _shown(slab, atoms.members, variances, limit)
     ]
     for one in several:
-        clash = _narrow(one, part, told, atoms, judge)
+        clash = _narrow(one, part, answers, atoms, judge)
         if clash is not None:
             return clash
     return []
@@ -133,7 +133,11 @@ def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limi
 
 
 def _narrow(
-    several: list[int], part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, judge: Judge
+    several: list[int],
+    part: QuestionPart,
+    answers: Sequence[RegionAnswer],
+    atoms: Atoms,
+    judge: Judge,
 ) -> list[Clash] | None:
     parts = atoms.pieces(several)
     having: list[int] = np.flatnonzero(atoms.members[:, several].any(axis=1)).tolist()
@@ -142,13 +146,13 @@ def _narrow(
     if tightest == 0:
         residual = Residual(parts, part.sides, part.sides, None)
     else:
-        one = told[tightest - 1]
+        one = answers[tightest - 1]
         residual = Residual(parts, one.sides, one.sides, one.count)
     narrow = judge.narrow(residual)
     if narrow is None:
         return None
-    with_it = [told[row - 1] for row in having if row]
-    return [Clash(one.entry, narrow.axis) for one in with_it or told]
+    with_it = [answers[row - 1] for row in having if row]
+    return [Clash(one.entry, narrow.axis) for one in with_it or answers]
 
 
 def best_variances(members: NDArray[np.bool_], variances: Numbers) -> Numbers:
@@ -184,7 +188,7 @@ def _blocks(rows: Numbers) -> Iterator[Numbers]:
         yield rows[:, start : start + _COLUMNS]
 
 
-def _told(
+def _released_answers(
     part: QuestionPart, places: Sequence[EntryPosition], rules: Auditing
 ) -> list[RegionAnswer]:
     """The answers that lie nearest to the new region, the nearest first.
@@ -212,10 +216,10 @@ def _told(
                 continue
             for sides, groups in _answers(part, entry):
                 count = largest_size(entry, hull_cells(sides, part.axes))
-                told = RegionAnswer(sides, entry.variance(groups), count, entry)
-                found.append((bool(hidden[row]), float(far[row]), number, -entry.order, told))
+                answer = RegionAnswer(sides, entry.variance(groups), count, entry)
+                found.append((bool(hidden[row]), float(far[row]), number, -entry.order, answer))
     found.sort(key=lambda one: one[:4])
-    return _different([told for *_, told in found])
+    return _different([answer for *_, answer in found])
 
 
 def _distances(one: PartCounts) -> Numbers:
@@ -224,10 +228,10 @@ def _distances(one: PartCounts) -> Numbers:
     return np.asarray(apart / np.maximum(apart + one.shared, 1.0))
 
 
-def _different(told: list[RegionAnswer]) -> list[RegionAnswer]:
+def _different(answers: list[RegionAnswer]) -> list[RegionAnswer]:
     """Each region once, with its smallest variance."""
     made: dict[tuple[tuple[tuple[str, object], ...], ...], RegionAnswer] = {}
-    for one in told:
+    for one in answers:
         key = tuple(tuple(sorted(side.items(), key=lambda item: item[0])) for side in one.sides)
         known = made.get(key)
         if known is None or one.variance < known.variance:

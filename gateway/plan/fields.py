@@ -44,10 +44,26 @@ class Tie(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class PathKey:
+    """The column holds a key on the unit path of its row.
+
+    `target` is the column of the parent table that the key is declared to refer to. `own`: it is this column itself.
+
+    INVARIANT: where the column has a value, exactly one row of the target's table has it in the target, and the unit of that
+    row is the unit of this one. It is made at a scan, by a declared unit path, and handed on only by a bare reference. The
+    constraint that makes the target unique is a licence of the scan that is not `own`.
+    """
+
+    target: ColumnRef
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """`id` is unique among the columns of a relation; `origins` are the source columns it tells of.
 
-    `texts` is how many texts it may be put together from: what doubles again and again is cut off.
+    `texts` is how many texts it may be put together from: what doubles again and again is cut off. `keys` are the keys of
+    unit paths that it holds.
     """
 
     id: str
@@ -57,6 +73,7 @@ class Field:
     origins: frozenset[ColumnRef] = frozenset()
     tie: Tie = Tie.NONE
     texts: int = 1
+    keys: frozenset[PathKey] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +121,7 @@ def join_label(left: Label, right: Label, *, on_unit: bool) -> Label:
         raise UnsupportedSql(
             Code.UNIT_EQUALITY,
             "the join condition does not compare both unit keys",
-            "add an equality of both unit keys to the ON clause",
+            "add an equality of both unit keys, or of the keys of a unit path, to the ON clause",
         )
     return left
 

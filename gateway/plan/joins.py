@@ -17,6 +17,7 @@ from gateway.plan.fields import (
     common_type,
     join_label,
 )
+from gateway.plan.narrowed_domains import conjuncts, narrow_fields
 from gateway.plan.node import (
     BrokenPlan,
     Node,
@@ -28,7 +29,7 @@ from gateway.plan.node import (
     walk_nodes,
     with_own_ids,
 )
-from gateway.plan.relations import Filter, Scan, below_filters, conjuncts, narrow_fields
+from gateway.plan.relations import Filter, Project, Scan, Window, below_filters
 from gateway.plan.scalars import Call, Ref, Scalar, scalar_origins
 
 
@@ -58,7 +59,7 @@ class Join(OverTwo):
                 "the outer join would keep public rows without a protected row",
                 "put the protected table on the preserved side, or use an inner join",
             )
-        on_unit = bool(unit_equalities(self.condition, self.left, self.right))
+        on_unit = is_on_unit(self.condition, self.left, self.right)
         label = join_label(self.left.label, self.right.label, on_unit=on_unit)
         if isinstance(label, Protected):
             label = replace(label, rows=self._rows(), groups=self._groups())
@@ -74,11 +75,20 @@ class Join(OverTwo):
     def _rows(self) -> int | None:
         left, right = self.left.label, self.right.label
         if isinstance(left, Protected) and isinstance(right, Protected):
-            return None if left.rows is None or right.rows is None else left.rows * right.rows
+            return self._rows_of_unit(left.rows, right.rows)
         mine, other = (left, self.right) if isinstance(left, Protected) else (right, self.left)
         if not isinstance(mine, Protected):
             return None
         return mine.rows if self._matches_once(other) else None
+
+    def _rows_of_unit(self, left: int | None, right: int | None) -> int | None:
+        """How many pairs one person has: the rows of one side where each of them meets one row of the other."""
+        pairs = list(column_equalities(self.condition, self.left, self.right))
+        if any(other.id in single_columns(self.right) for _, other in pairs):
+            return left
+        if any(one.id in single_columns(self.left) for one, _ in pairs):
+            return right
+        return None if left is None or right is None else left * right
 
     def _matches_once(self, other: "Node") -> bool:
         """Whether a row of persons meets at most one row of `other`.
@@ -137,7 +147,7 @@ class Mark(SameRows):
             require_boolean(self.condition)
             require_columns(self)
         inner = self.inner.label
-        on_unit = unit_equalities(self.condition, self.child, self.inner)
+        on_unit = is_on_unit(self.condition, self.child, self.inner)
         mine = self.child.label
         if not isinstance(mine, Protected):
             raise BrokenPlan("a mark over rows without persons")
@@ -145,7 +155,7 @@ class Mark(SameRows):
             raise UnsupportedSql(
                 Code.UNIT_EQUALITY,
                 "EXISTS or IN reads protected rows without comparing unit keys",
-                "add an equality of both unit keys to its WHERE clause",
+                "add an equality of both unit keys, or of the keys of a unit path, to its WHERE clause",
             )
         tells = relation_origins(self.inner)
         tells |= scalar_origins(*conditions_beyond_unit(self.condition, self.child, self.inner))
@@ -214,6 +224,8 @@ class UnionAll(OverTwo):
             one.nullable or other.nullable,
             one.origins | other.origins,
             Tie.ALWAYS if ties == {Tie.ALWAYS} else weakest,
+            # a value of another type would be no key as it is stored
+            keys=one.keys & other.keys if one.type == other.type else frozenset(),
         )
 
 
@@ -233,7 +245,11 @@ def conditions_beyond_unit(condition: Scalar | None, left: Node, right: Node) ->
     """The parts of a condition that say more than that the person is the same."""
     if condition is None:
         return
-    same = {frozenset({one.id, other.id}) for one, other in unit_equalities(condition, left, right)}
+    equal = (
+        *unit_equalities(condition, left, right),
+        *path_equalities(condition, left, right),
+    )
+    same = {frozenset({one.id, other.id}) for one, other in equal}
     both = isinstance(left.label, Protected) and isinstance(right.label, Protected)
     for part in conjuncts(condition):
         ids = frozenset(one.field.id for one in part.parts if isinstance(one, Ref))
@@ -247,7 +263,9 @@ def _far_side(one: Field) -> Field:
     return replace(one, nullable=True, tie=tie)
 
 
-def _equalities(condition: Scalar | None, left: Node, right: Node) -> Iterator[tuple[Field, Field]]:
+def column_equalities(
+    condition: Scalar | None, left: Node, right: Node
+) -> Iterator[tuple[Field, Field]]:
     """Pairs of columns, one of each side, that the condition makes equal."""
     if condition is None:
         return
@@ -269,10 +287,91 @@ def unit_equalities(condition: Scalar | None, left: Node, right: Node) -> list[t
     # `=` is true for values alone, so a column that is the unit or NULL is the unit here
     return [
         pair
-        for pair in _equalities(condition, left, right)
+        for pair in column_equalities(condition, left, right)
         if pair[0].tie is not Tie.NONE and pair[1].tie is not Tie.NONE
     ]
 
 
+def path_equalities(condition: Scalar | None, left: Node, right: Node) -> list[tuple[Field, Field]]:
+    """Equalities of two columns that hold one key of unit paths: of a child and its parent, or of two children.
+
+    The rows that meet have paths through the same row of the parent, so their unit is the same. Two columns that both are
+    the parent's own say nothing here: no scan below holds the licence that the parent is unique.
+    """
+    return [
+        pair
+        for pair in column_equalities(condition, left, right)
+        if any(
+            one.target == other.target and not (one.own and other.own)
+            for one in pair[0].keys
+            for other in pair[1].keys
+        )
+    ]
+
+
+def meets_parent(condition: Scalar | None, child: Node, other: Node) -> bool:
+    """Whether the rows of `child`, a table or some rows of one, meet rows of `other` by the first key of their unit path alone.
+
+    INVARIANT: then each pair has the unit of the other row: that row's unit is the one of the parent's row with this key,
+    and so is the one of the child's row. A pair is there only where the path is, so following it again changes nothing.
+    """
+    if not isinstance(below_filters(child), Scan):
+        return False
+    return any(
+        key.target == each.target and not key.own and each.own
+        for one, there in column_equalities(condition, child, other)
+        for key in one.keys
+        for each in there.keys
+    )
+
+
+def is_on_unit(condition: Scalar | None, left: Node, right: Node) -> bool:
+    """Whether rows of persons that meet by this condition are rows of one person."""
+    return bool(unit_equalities(condition, left, right) or path_equalities(condition, left, right))
+
+
+def is_cut(node: Join | Mark) -> bool:
+    """Whether some rows of a person may be left out, as declared: both sides may have several that meet several."""
+    if any(not isinstance(one.label, Protected) or one.label.rows == 1 for one in node.below):
+        return False
+    left, right = node.below
+    pairs = list(column_equalities(node.condition, left, right))
+    single = single_columns(left) | single_columns(right)
+    return not any(one.id in single or other.id in single for one, other in pairs)
+
+
+def single_columns(node: Node) -> frozenset[str]:
+    """Columns of rows of persons in which, as declared, no two rows have one value.
+
+    It says how many rows a person is taken to have, and proves nothing: bounding cuts a person to that many.
+    """
+    match node:
+        case Scan() if isinstance(node.label, Protected):
+            tied = Tie.ALWAYS if node.table.has_one_row else None
+            return frozenset(
+                one.id for one in node.fields if one.tie is tied or any(key.own for key in one.keys)
+            )
+        case Filter() | Window() | Mark():
+            return single_columns(node.child)
+        case Project():
+            below = single_columns(node.child)
+            return frozenset(
+                made.id
+                for made, (_, one) in zip(node.fields, node.items, strict=True)
+                if isinstance(one, Ref) and one.field.id in below
+            )
+        case Join():
+            return _single_of_join(node)
+        case _:
+            return frozenset()
+
+
+def _single_of_join(node: Join) -> frozenset[str]:
+    left, right = single_columns(node.left), single_columns(node.right)
+    pairs = list(column_equalities(node.condition, node.left, node.right))
+    kept = left if any(other.id in right for _, other in pairs) else frozenset[str]()
+    return kept | (right if any(one.id in left for one, _ in pairs) else frozenset())
+
+
 def _equated(condition: Scalar | None, side: Node, other: Node) -> list[str]:
-    return [mine.id for mine, _ in _equalities(condition, side, other)]
+    return [mine.id for mine, _ in column_equalities(condition, side, other)]

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, Protocol, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
-from gateway.plan.fields import Field, Label, Tie
+from gateway.plan.fields import Field, Label, PathKey, Tie
 from gateway.plan.scalars import Ref, Scalar, scalar_origins, walk_scalar
 
 Claims: TypeAlias = frozenset[frozenset[str]]
@@ -117,6 +117,7 @@ def is_unit(scalar: Scalar) -> bool:
 def make_field(name: str, scalar: Scalar) -> Field:
     """The column that an expression becomes."""
     tie = scalar.field.tie if isinstance(scalar, Ref) else Tie.NONE
+    keys = scalar.field.keys if isinstance(scalar, Ref) else frozenset[PathKey]()
     texts = 1
     if scalar.type.family is Family.TEXT:
         inside = [one.field.texts for one in walk_scalar(scalar) if isinstance(one, Ref)]
@@ -124,7 +125,7 @@ def make_field(name: str, scalar: Scalar) -> Field:
         if texts > MOST_TEXTS:
             raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement builds a text in too many steps")
     tells = scalar_origins(scalar)
-    return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts)
+    return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts, keys)
 
 
 def require_boolean(condition: Scalar) -> None:
@@ -143,8 +144,12 @@ def require_columns(node: Node) -> None:
                 continue
             column = there.get(one.field.id)
             # another tie than the column has would be a unit from nowhere; other origins, a use unseen
-            if column is None or (column.tie, column.origins) != (one.field.tie, one.field.origins):
+            if column is None or _provenance(column) != _provenance(one.field):
                 raise BrokenPlan("an expression reads a column that is not there")
+
+
+def _provenance(one: Field) -> tuple[object, ...]:
+    return one.tie, one.keys, one.origins
 
 
 def with_own_ids(fields: tuple[Field, ...]) -> tuple[Field, ...]:

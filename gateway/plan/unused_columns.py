@@ -84,12 +84,10 @@ def _over(node: Node, wanted: frozenset[str]) -> Node:
 
 
 def _scan(scan: Scan, wanted: frozenset[str]) -> Scan:
-    protection = scan.table.protection
-    key = None if protection is None else protection.unit_key
     columns = tuple(
         column
         for column, one in zip(scan.table.columns, scan.fields, strict=True)
-        if one.id in wanted or column.name == key
+        if one.id in wanted or scan.table.is_kept(column)
     )
     return Scan(replace(scan.table, columns=columns), scan.alias, scan.unit)
 

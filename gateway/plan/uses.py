@@ -13,8 +13,8 @@ from enum import StrEnum
 from gateway.catalog.tables import ColumnRef
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Aggregate, Measure, PerUnit
-from gateway.plan.fields import Protected, Tie
-from gateway.plan.joins import Join, Mark, conditions_beyond_unit
+from gateway.plan.fields import Tie
+from gateway.plan.joins import Join, Mark, conditions_beyond_unit, is_cut
 from gateway.plan.node import Node, is_unit, walk_nodes
 from gateway.plan.relations import Constant, Filter, Scan, Window
 from gateway.plan.scalars import Ref, column_ids, scalar_origins
@@ -71,15 +71,12 @@ def _sampled(read: Node, affinity: Affinity) -> Iterator[ColumnRef]:
     They are chosen by a hash of the row, and equal rows have one hash. So it matters whether values are equal.
     """
     for node in walk_nodes(read):
-        if isinstance(node, Join | Mark) and all(map(_has_several_rows, node.below)):
+        if isinstance(node, Join | Mark) and is_cut(node):
             for one in (field for side in node.below for field in side.fields):
-                if one.tie is Tie.NONE:
+                # which key of its unit path a row has is no more than joining on the person needs
+                if one.tie is Tie.NONE and not one.keys:
                     yield from affinity.columns(Ref(one))
                     yield from scalar_origins(Ref(one)) if affinity.is_mixed(Ref(one)) else ()
-
-
-def _has_several_rows(side: Node) -> bool:
-    return isinstance(side.label, Protected) and side.label.rows != 1
 
 
 def plan_tables(plan: Node) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """Which rules and account limits apply to a subject.
 
+INVARIANT: nothing remembers which rules apply: they are found anew for every query, so no verdict outlives the time, the
+address or the purpose that its conditions read. What is kept of bound statements is kept by the rules that apply.
 INVARIANT: a permitting rule applies only when its condition is true and its row rules can be bound; a forbidding
 rule applies unless its condition is false.
 """
@@ -13,6 +15,7 @@ from typing import Final
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, NotPermitted
 from gateway.policy.conditions.condition import Facts
+from gateway.policy.conditions.request_facts import normal_address
 from gateway.policy.policy import Budget, Effect, Policy, Rule, smallest_budget
 from gateway.policy.row_rules import BoundRows, bind_rows
 from gateway.policy.subjects import Subject
@@ -22,12 +25,18 @@ FRONT_ENDS: Final = ("rest", "pgwire", "cli")
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The facts of a request that conditions may read. Hour and weekday (Monday is 1) are UTC."""
+    """The facts of a request that conditions may read. Hour and weekday (Monday is 1) are UTC.
+
+    A fact that is None is not known: a condition that reads it is an error, so it permits nothing.
+    """
 
     front_end: str
     purpose: str | None
     hour: int
     weekday: int
+    address: str | None = None
+    tls: bool | None = None
+    time: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -54,13 +63,25 @@ def purpose_of(subject: Subject, asked: str | None) -> str | None:
     return asked
 
 
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a connection: its address as the socket shows it, and whether it is inside TLS."""
+
+    front_end: str
+    address: str = ""
+    tls: bool = False
+
+
 def rules_at(
-    policy: Policy, subject: Subject, front_end: str, purpose: str | None, now: datetime
+    policy: Policy, subject: Subject, peer: Peer, purpose: str | None, now: datetime
 ) -> ApplicableRules:
     """The rules that apply now; `purpose` is the named one, or None."""
     moment = now.astimezone(UTC)
     held = purpose_of(subject, purpose)
-    here = RequestContext(front_end, held, moment.hour, moment.isoweekday())
+    address = normal_address(peer.address)
+    here = RequestContext(
+        peer.front_end, held, moment.hour, moment.isoweekday(), address, peer.tls, moment
+    )
     return applicable_rules(policy, subject, here)
 
 
@@ -76,7 +97,10 @@ def applicable_rules(
         if rule.effect is Effect.FORBID:
             if not rule.when.is_false(facts):
                 forbids.append(rule)
-        elif rule.when.is_true(facts) and (rows := bound_rows(rule, subject)) is not None:
+        elif (
+            rule.when.is_true(facts)
+            and (rows := bound_rows(rule, subject, circumstances.purpose)) is not None
+        ):
             permits.append(rule)
             bound[rule.id] = rows
     purpose = circumstances.purpose
@@ -95,15 +119,17 @@ def facts_of(policy: Policy, subject: Subject, circumstances: RequestContext) ->
         "hour": circumstances.hour,
         "weekday": circumstances.weekday,
     }
-    if circumstances.purpose is not None:
-        request["purpose"] = circumstances.purpose
+    for name in ("purpose", "address", "tls", "time"):
+        if (known := getattr(circumstances, name)) is not None:
+            request[name] = known
     return {"subject": {**held, "name": subject.name}, "request": request}
 
 
-def bound_rows(rule: Rule, subject: Subject) -> Mapping[str, BoundRows] | None:
+def bound_rows(rule: Rule, subject: Subject, purpose: str | None) -> Mapping[str, BoundRows] | None:
+    """The row rules of a rule with their values; None if one of them is missing, so that it holds for no row."""
     found = {}
     for table, rows in rule.rows.items():
-        bound = bind_rows(rows, subject)
+        bound = bind_rows(rows, subject, purpose)
         if bound is None:
             return None
         found[table] = bound
@@ -121,7 +147,6 @@ def account_budget(policy: Policy, subject: Subject) -> Budget | None:
         for rule in policy.rules
         if rule.effect is Effect.PERMIT
         and rule.budget is not None
-        and bound_rows(rule, subject) is not None
         and _can_apply(rule, policy, subject)
     ]
     return smallest_budget(budgets) if budgets else None
@@ -129,17 +154,23 @@ def account_budget(policy: Policy, subject: Subject) -> Budget | None:
 
 def _can_apply(rule: Rule, policy: Policy, subject: Subject) -> bool:
     return any(
-        rule.when.is_true(facts_of(policy, subject, each))
+        rule.when.can_be_true(facts_of(policy, subject, each))
+        and bound_rows(rule, subject, each.purpose) is not None
         for each in _all_circumstances(rule, subject)
     )
 
 
 def _all_circumstances(rule: Rule, subject: Subject) -> Iterator[RequestContext]:
-    """Every request that the rule's condition could distinguish from the others."""
+    """Every request that the rule's condition could distinguish from the others, but for addresses and times."""
     reads = {path.name for path in rule.when.reads if path.root == "request"}
+    if any(rows.reads_purpose for rows in rule.rows.values()):
+        reads.add("purpose")
     purposes: tuple[str | None, ...] = (None, *subject.purposes) if "purpose" in reads else (None,)
     front_ends = FRONT_ENDS if "front_end" in reads else FRONT_ENDS[:1]
     hours = range(24) if "hour" in reads else range(1)
     weekdays = range(1, 8) if "weekday" in reads else range(1, 2)
-    for front_end, purpose, hour, weekday in product(front_ends, purposes, hours, weekdays):
-        yield RequestContext(front_end, purpose, hour, weekday)
+    secure = (False, True) if "tls" in reads else (False,)
+    for front_end, purpose, hour, weekday, tls in product(
+        front_ends, purposes, hours, weekdays, secure
+    ):
+        yield RequestContext(front_end, purpose, hour, weekday, tls=tls)

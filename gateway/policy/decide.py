@@ -12,10 +12,17 @@ a forbidden row gets anywhere. Values are compared as data; none is ever SQL tex
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from gateway.catalog.tables import ColumnRef, Dataset, visible_part
+from gateway.catalog.tables import (
+    Column,
+    ColumnRef,
+    Dataset,
+    Membership,
+    membership_column,
+    visible_part,
+)
 from gateway.errors import Code, NotPermitted
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import BOOLEAN
@@ -24,8 +31,10 @@ from gateway.plan.relations import Filter, Scan
 from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules
+from gateway.policy.combinations import require_together
+from gateway.policy.levels import ColumnLevel, ReadLevel, ReadLevels
 from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest_budget
-from gateway.policy.row_rules import BoundRows, BoundTest
+from gateway.policy.row_rules import BoundMembership, BoundRows, BoundTest
 from gateway.policy.subjects import Subject
 
 
@@ -73,12 +82,16 @@ _VERBS: Mapping[Operation, str] = {
 
 @dataclass(frozen=True)
 class Decision:
-    """A permission: its budget, the rows that may be read, and the ids of the rules behind it."""
+    """A permission: its budget, the rows that may be read, and the ids of the rules behind it.
+
+    `levels` are the columns that the statement may read no finer than by a level.
+    """
 
     purpose: str | None
     budget: Budget
     rows: Mapping[str, Rows]
     because: tuple[str, ...]
+    levels: ReadLevels = field(default_factory=dict)
 
 
 def decide(
@@ -95,9 +108,52 @@ def decide(
         granting[use] = tuple(rule for rule in rules.permits if _grants(rule, use))
     # a public table is granted by any rule at all, and no rule is its reason
     reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
+    restrictions = [rule.together for rule in reasons if rule.together is not None]
+    require_together(restrictions, (one.column for one in columns))
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
     because = tuple(sorted(rule.id for rule in reasons))
-    return Decision(rules.purpose, smallest_budget(budgets), _rows(rules, granting), because)
+    finest = {use: _finest(by, use) for use, by in granting.items()}
+    rows = _rows(rules, finest)
+    levels = _read_levels(finest)
+    return Decision(rules.purpose, smallest_budget(budgets), rows, because, levels)
+
+
+def _finest(rules: tuple[Rule, ...], use: Use) -> tuple[Rule, ...]:
+    """The rules that grant the use by its finest level: only their rows may be read so finely."""
+    if isinstance(use, TableUse) or not rules:
+        return rules
+    places = {rule: _place(_level(rule, use)) for rule in rules}
+    least = min(places.values())
+    return tuple(rule for rule in rules if places[rule] == least)
+
+
+def _level(rule: Rule, use: ColumnUse) -> ColumnLevel | None:
+    """The level by which a rule grants a use; None: as the column is."""
+    return rule.levels.get(use.operation, {}).get(use.column)
+
+
+def _place(level: ColumnLevel | None) -> int:
+    return -1 if level is None else level.place
+
+
+def _read_levels(granting: Mapping[Use, tuple[Rule, ...]]) -> ReadLevels:
+    """How each column is read: everywhere by the coarsest of the levels of its uses, in aggregates by theirs."""
+    found: dict[ColumnRef, list[ColumnLevel]] = {}
+    measured: dict[ColumnRef, ColumnLevel | None] = {}
+    for use, by in granting.items():
+        if isinstance(use, ColumnUse) and by:
+            level = _level(by[0], use)
+            if use.operation is Operation.AGGREGATE:
+                measured[use.column] = level
+            if level is not None:
+                found.setdefault(use.column, []).append(level)
+    levels: dict[ColumnRef, ReadLevel] = {}
+    for column, there in found.items():
+        coarsest = max(there, key=_place)
+        # what is not aggregated has no finer level in aggregates
+        finest = measured.get(column, coarsest)
+        levels[column] = ReadLevel(coarsest.level, None if finest is None else finest.level)
+    return levels
 
 
 def require_permits(rules: ApplicableRules) -> None:
@@ -128,6 +184,8 @@ def usable_columns_by(rules: ApplicableRules) -> Mapping[ColumnRef, frozenset[Op
     found: dict[ColumnRef, frozenset[Operation]] = {}
     for table in rules.dataset.tables:
         for column in table.columns:
+            if column.is_array:
+                continue
             reference = ColumnRef(table.name, column.name)
             ways = frozenset(
                 operation
@@ -136,6 +194,19 @@ def usable_columns_by(rules: ApplicableRules) -> Mapping[ColumnRef, frozenset[Op
             )
             if ways:
                 found[reference] = ways
+    return found
+
+
+def usable_levels_by(rules: ApplicableRules) -> Mapping[ColumnRef, Mapping[Operation, str]]:
+    """The finest levels of the columns that the rules permit by levels alone, for each operation."""
+    found: dict[ColumnRef, dict[Operation, str]] = {}
+    for column, operations in usable_columns_by(rules).items():
+        for operation in operations:
+            use = ColumnUse(column, operation)
+            given = [_level(rule, use) for rule in rules.permits if _grants(rule, use)]
+            named = [one for one in given if one is not None]
+            if given and len(named) == len(given):
+                found.setdefault(column, {})[operation] = min(named, key=_place).level.name
     return found
 
 
@@ -218,13 +289,27 @@ def filter_rows(plan: Aggregate, dataset: Dataset, rows: Mapping[str, Rows]) -> 
             return node
         # a rule may name a column that the subject does not see
         whole = dataset.table(node.table.name)
-        scan = node if whole is None else Scan(whole, node.alias, node.unit)
+        columns = node.table.columns if whole is None else whole.columns
+        read = _memberships(rows[node.table.name], columns)
+        plain = tuple(one for one in columns if not one.is_array)
+        scan = Scan(replace(whole or node.table, columns=(*plain, *read)), node.alias, node.unit)
         return Filter(scan, _joined("and", [_clause(one, scan) for one in rows[node.table.name]]))
 
     made = rewrite_plan(plan, permitted)
     if not isinstance(made, Aggregate):
         raise BrokenPlan("a release that is none any more")
     return made
+
+
+def _memberships(rows: Rows, columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The tests of array columns, each once."""
+    arrays = {one.name: one for one in columns if one.is_array}
+    tests = {test for clause in rows for one in clause for test in one.tests}
+    return tuple(
+        membership_column(arrays[test.array], test.value)
+        for test in sorted(tests, key=repr)
+        if isinstance(test, BoundMembership)
+    )
 
 
 def _clause(alternatives: frozenset[BoundRows], scan: Scan) -> Scalar:
@@ -235,9 +320,12 @@ def _clause(alternatives: frozenset[BoundRows], scan: Scan) -> Scalar:
     return _joined("or", either)
 
 
-def _test(test: BoundTest, scan: Scan) -> Scalar:
+def _test(test: BoundTest | BoundMembership, scan: Scan) -> Scalar:
     for column, one in zip(scan.table.columns, scan.fields, strict=True):
-        if column.name == test.column:
+        if isinstance(test, BoundMembership):
+            if column.membership == Membership(test.array, test.value):
+                return Ref(one)
+        elif column.name == test.column:
             among = tuple(Literal(value, one.type) for value in test.values)
             return Call("in", (Ref(one), *among), BOOLEAN, one.nullable)
     raise BrokenPlan("a row rule over a column that is not scanned")

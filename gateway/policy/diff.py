@@ -5,15 +5,17 @@ values that changed. A change that reveals more is wider.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import product
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef, Table
 from gateway.policy.applicable import FRONT_ENDS, RequestContext
 from gateway.policy.decide import usable_columns, usable_tables
+from gateway.policy.field_types import format_duration
 from gateway.policy.files.load import LoadedPolicies
-from gateway.policy.model import format_duration
 from gateway.policy.policy import (
     AnswerSettings,
     Budget,
@@ -26,7 +28,8 @@ from gateway.policy.policy import (
 from gateway.policy.subjects import Subject
 from gateway.units import format_decimal
 
-_NOON_WEDNESDAY = (12, 3)
+_NOON = RequestContext("", None, 12, 3, time=datetime(2025, 1, 1, 12, tzinfo=UTC))
+"""On a Wednesday."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,19 @@ def _abilities(policy: Policy, subject: Subject) -> set[str]:
     found: set[str] = set()
     for front_end in FRONT_ENDS:
         for purpose in (None, *subject.purposes):
-            here = RequestContext(front_end, purpose, *_NOON_WEDNESDAY)
-            found |= {f"read {table}" for table in usable_tables(policy, subject, here)}
-            for column, operations in usable_columns(policy, subject, here).items():
-                found |= {_ability(column, operation) for operation in operations}
+            for address, tls in product(_addresses(policy), (False, True)):
+                here = replace(
+                    _NOON, front_end=front_end, purpose=purpose, address=address, tls=tls
+                )
+                found |= {f"read {table}" for table in usable_tables(policy, subject, here)}
+                for column, operations in usable_columns(policy, subject, here).items():
+                    found |= {_ability(column, operation) for operation in operations}
     return found
+
+
+def _addresses(policy: Policy) -> tuple[str | None, ...]:
+    """An address of every network that a condition names, and one of none."""
+    return (None, *sorted({one for rule in policy.rules for one in rule.when.addresses}))
 
 
 def _ability(column: ColumnRef, operation: Operation) -> str:
@@ -99,6 +110,9 @@ def _settings(before: Policy, after: Policy) -> Iterator[Change]:
         yield Change("changed", name, message)
     if before.source.identity != after.source.identity:
         yield Change("changed", name, "the source is another")
+    if before.dataset.search_path != after.dataset.search_path:
+        message = "the search path is another: names without a schema may mean other tables"
+        yield Change("changed", name, message)
     was, now = before.privacy, after.privacy
     for label, first, second in (
         ("the budget", was.budget.epsilon.value, now.budget.epsilon.value),
@@ -263,6 +277,7 @@ def _rule(about: str, was: Rule, now: Rule) -> Iterator[Change]:
     if (was.use is None) is not (now.use is None):
         message = "it is about every use" if now.use is None else "it is about some uses alone"
         yield Change(_by_effect(now, more=now.use is None), about, message)
+    yield from _limits_of_columns(about, was, now)
     if was.rows != now.rows:
         yield Change("changed", about, "it speaks of other rows")
     if was.budget is not None and now.budget is not None and was.budget != now.budget:
@@ -272,6 +287,19 @@ def _rule(about: str, was: Rule, now: Rule) -> Iterator[Change]:
         yield Change(
             direction, about, f"its budget is {_said(now.budget)}, was {_said(was.budget)}"
         )
+
+
+def _limits_of_columns(about: str, was: Rule, now: Rule) -> Iterator[Change]:
+    if was.levels != now.levels:
+        yield Change("changed", about, "it permits columns by other levels")
+    if was.together != now.together:
+        yield Change(_restriction(was, now), about, "it restricts other combinations of columns")
+
+
+def _restriction(was: Rule, now: Rule) -> str:
+    if was.together is None:
+        return "narrower"
+    return "wider" if now.together is None else "changed"
 
 
 def _subjects(old: LoadedPolicies, new: LoadedPolicies) -> Iterator[Change]:

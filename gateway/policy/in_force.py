@@ -54,7 +54,7 @@ class CurrentPolicies:
     @property
     def value(self) -> LoadedPolicies:
         if self._value is None:
-            raise RuntimeError("policies are opened before anybody asks for them")
+            raise RuntimeError("policies are used before they are opened")
         return self._value
 
     def open(self, cause: Cause) -> LoadedPolicies:

@@ -1,193 +1,59 @@
-"""Models of policy files and the types of their fields.
+"""Models of policy files.
 
 The models are the source of the JSON Schema. `gateway policy schema` prints the schema, for editors that complete
 and check. The models know one file: `files/tables` and `files/access` check whether names exist and bounds fit a
 type.
 
-Scalar fields are parsed from their text. YAML gives no types here, so `no`, `1e-6` and `0123` mean what the field
-says, or are refused. The JSON Schema tells editors, which do guess types, what is valid.
+`field_types` has the types of their fields.
 """
 
-import re
-from collections.abc import Callable
-from datetime import timedelta
-from fractions import Fraction
-from typing import Annotated, Any, Literal, NoReturn
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
 from gateway.catalog.tables import ColumnClass
-from gateway.catalog.values import InvalidValue
 from gateway.catalog.zones import UTC_NAME
-from gateway.policy.yaml import quote_word
-from gateway.units import Delta, Epsilon, UnitError
-
-_WHOLE = re.compile(r"[0-9]{1,12}")
-_DURATION = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[smhdw])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_NUMBER_SCHEMA = {"type": ["number", "string"]}
-
-
-def refuse(message: str, hint: str = "") -> NoReturn:
-    """Raise a field error; `{}` in a message belong to the file's text and stay."""
-    raise PydanticCustomError("policy", "{message}", {"message": message, "hint": hint})
-
-
-def require_text(value: object, what: str) -> str:
-    if value is None:
-        refuse(f"{what} has no value")
-    if not isinstance(value, str):
-        refuse(
-            f"{what} must be one value, not {'a list' if isinstance(value, list) else 'a mapping'}"
-        )
-    return value
-
-
-def word_field(what: str, pattern: str, hint: str) -> tuple[PlainValidator, WithJsonSchema]:
-    """A word that matches a pattern."""
-    shape = re.compile(pattern)
-
-    def read(value: object) -> str:
-        text = require_text(value, what)
-        if not shape.fullmatch(text):
-            refuse(f"{quote_word(text)} cannot be {what}", hint)
-        return text
-
-    return PlainValidator(read), WithJsonSchema({"type": "string", "pattern": f"^(?:{pattern})$"})
-
-
-def integer_field(what: str, low: int, high: int) -> tuple[PlainValidator, WithJsonSchema]:
-    """A whole number within bounds."""
-
-    def read(value: object) -> int:
-        text = require_text(value, what)
-        if not _WHOLE.fullmatch(text) or not low <= int(text) <= high:
-            refuse(f"{what} must be a whole number from {low} to {high}, not {quote_word(text)}")
-        return int(text)
-
-    return PlainValidator(read), WithJsonSchema(
-        {"type": "integer", "minimum": low, "maximum": high}
-    )
-
-
-def _choice(value: object) -> bool:
-    text = require_text(value, "this")
-    if text not in {"true", "false"}:
-        refuse(f"{quote_word(text)} is neither `true` nor `false`")
-    return text == "true"
-
-
-def _plain(value: object) -> str:
-    return require_text(value, "this")
-
-
-def _amount(of: type[Epsilon] | type[Delta], *, zero: bool) -> Callable[[object], Any]:
-    def read(value: object) -> Epsilon | Delta:
-        text = require_text(value, of.unit)
-        try:
-            amount = of.parse(text)
-        except UnitError as error:
-            refuse(f"{error}, not {quote_word(text)}")
-        if not zero and not amount:
-            refuse(f"{of.unit} must be above zero")
-        return amount
-
-    return read
-
-
-def _duration(value: object) -> timedelta:
-    text = require_text(value, "a duration")
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        refuse(
-            f"{quote_word(text)} is not a duration", "a number and a unit: 90s, 15m, 12h, 7d or 4w"
-        )
-    return timedelta(seconds=int(match["number"]) * _SECONDS[match["unit"]])
-
-
-def format_duration(duration: timedelta) -> str:
-    """A duration as a policy writes it, in the largest unit of which it is a whole number."""
-    seconds = int(duration.total_seconds())
-    for unit in ("d", "h", "m"):
-        if seconds % _SECONDS[unit] == 0:
-            return f"{seconds // _SECONDS[unit]}{unit}"
-    return f"{seconds}s"
-
-
-def seconds_of(text: str) -> Fraction:
-    """The step of a timestamp."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise InvalidValue(f"{quote_word(text)} is not a duration such as 1s, 15m, 1h or 1d")
-    return Fraction(int(match["number"]) * _SECONDS[match["unit"]])
-
-
-# A number or a word; it is parsed when the type of its column is known.
-Written = Annotated[
-    str, PlainValidator(_plain), WithJsonSchema({"type": ["string", "number", "boolean"]})
-]
-Line = Annotated[str, PlainValidator(_plain), WithJsonSchema({"type": "string"})]
-Choice = Annotated[bool, PlainValidator(_choice), WithJsonSchema({"type": "boolean"})]
-SomeEpsilon = Annotated[
-    Epsilon,
-    PlainValidator(_amount(Epsilon, zero=False)),
-    WithJsonSchema({**_NUMBER_SCHEMA, "exclusiveMinimum": 0}),
-]
-AnyDelta = Annotated[
-    Delta,
-    PlainValidator(_amount(Delta, zero=True)),
-    WithJsonSchema({**_NUMBER_SCHEMA, "minimum": 0, "exclusiveMaximum": 1}),
-]
-Duration = Annotated[
-    timedelta,
-    PlainValidator(_duration),
-    WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,6}[smhdw]$"}),
-]
-
-
-COLUMN_NAME = "[A-Za-z_][A-Za-z0-9_$]{0,62}"
-_WORD = "letters, digits and `_`, beginning with a letter, at most 63"
-MOST_ROWS = 65_536  # R · 2^16 must fit the weights of contribution bounding
-MOST_GROUPS = 1_000_000
-LONGEST_GRID_MS = 60_000
-MOST_TIMEOUTS = 1_000
-WIDEST_COUNTS = 1_000_000_000
-LONGEST_TEXTS = 10_000
-
-TableName = Annotated[
-    str,
-    *word_field(
-        "a table's name",
-        f"(?:{COLUMN_NAME}\\.)?{COLUMN_NAME}",
-        f"{_WORD}; `schema.table` with a schema",
-    ),
-]
-ColumnName = Annotated[str, *word_field("a column's name", COLUMN_NAME, _WORD)]
-RuleId = Annotated[
-    str,
-    *word_field("a rule's id", "[a-z0-9][a-z0-9_-]{0,63}", "small letters, digits, `-` and `_`"),
-]
-DatasetName = Annotated[
-    str,
-    *word_field(
-        "a dataset's name",
-        "(?!(?:postgres|template[01])$)[a-z][a-z0-9_-]{0,62}",
-        "small letters, digits, `-` and `_`; it is a database on the PostgreSQL wire",
-    ),
-]
-UnitName = Annotated[
-    str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
-]
-ZoneName = Annotated[
-    str, *word_field("a time zone", "[A-Za-z][A-Za-z0-9_+/-]{0,62}", "as PostgreSQL names it")
-]
-TeamName = Annotated[
-    str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
-]
-SubjectName = Annotated[
-    str, *word_field("a subject's name", "[a-z0-9][a-z0-9._-]{0,62}", "as in subjects.yaml")
-]
+from gateway.policy.field_types import (
+    LONGEST_GRID_MS,
+    LONGEST_TEXTS,
+    MOST_GROUPS,
+    MOST_LEVELS,
+    MOST_ROWS,
+    MOST_TIMEOUTS,
+    MOST_TOGETHER,
+    UNIT_SCHEMA,
+    WIDEST_COUNTS,
+    AnyDelta,
+    Choice,
+    ColumnName,
+    DatasetName,
+    Duration,
+    LevelsName,
+    Line,
+    RuleId,
+    SchemaName,
+    SomeEpsilon,
+    SubjectName,
+    TableName,
+    TeamName,
+    UnitKey,
+    UnitName,
+    Written,
+    ZoneName,
+    integer_field,
+    refuse,
+    require_text,
+)
 
 
 class Model(BaseModel):
@@ -226,10 +92,35 @@ class PerQueryModel(Model):
     max: SomeEpsilon
 
 
+class UnitModel(Model):
+    """The privacy unit: its name, or the name with the table and column of the entity."""
+
+    name: UnitName
+    table: TableName | None = None
+    key: ColumnName | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        """The short form `unit: patient` is a name without a table."""
+        if isinstance(value, list) or value is None:
+            require_text(value, "a unit")
+        return {"name": value} if isinstance(value, str) else value
+
+
+class _OrName:
+    """The schema of a unit: its name alone, or the whole."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [UNIT_SCHEMA, handler(core)]}
+
+
 class PrivacyModel(Model):
     """The privacy unit, the budget, and the noise."""
 
-    unit: UnitName
+    unit: Annotated[UnitModel, _OrName()]
     budget: LifetimeModel
     per_query: PerQueryModel
     mechanism: Literal["auto", "laplace", "gaussian"] = "auto"
@@ -244,6 +135,21 @@ class DomainModel(Model):
 
     between: Annotated[list[Written], Field(min_length=2, max_length=2)] | None = None
     in_: _Members | None = Field(default=None, alias="in")
+
+
+class LevelsModel(Model):
+    """Levels of keys, finest first: columns of a public table, steps, or lengths of a prefix."""
+
+    table: TableName | None = None
+    columns: Annotated[list[ColumnName], Field(min_length=1, max_length=MOST_LEVELS)] | None = None
+    steps: Annotated[list[Written], Field(min_length=1, max_length=MOST_LEVELS)] | None = None
+    prefixes: (
+        Annotated[
+            list[Annotated[int, *integer_field("a prefix", 1, LONGEST_TEXTS)]],
+            Field(min_length=1, max_length=MOST_LEVELS),
+        ]
+        | None
+    ) = None
 
 
 class ReportModel(Model):
@@ -263,13 +169,15 @@ class ColumnModel(Model):
     immutable: Choice = False
     joins: Line | None = None
     report: ReportModel | None = None
+    levels: Line | None = None
 
 
 class TableModel(Model):
     """One table: protected, with a unit key, or public."""
 
     public: Choice = False
-    unit_key: ColumnName | None = None
+    unit_key: UnitKey | None = None
+    unit_via: ColumnName | None = None
     rows_per_unit: Annotated[int, *integer_field("`rows_per_unit`", 1, MOST_ROWS)] | None = None
     groups_per_unit: Annotated[int, *integer_field("`groups_per_unit`", 1, MOST_GROUPS)] | None = (
         None
@@ -277,13 +185,60 @@ class TableModel(Model):
     columns: dict[ColumnName, ColumnModel] = Field(default_factory=dict)
 
 
-class UseModel(Model):
-    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`."""
+@dataclass(frozen=True)
+class UseEntry:
+    """`table.column`, `class:quasi` or `*`; or a column with the finest level by which it may be used."""
 
-    aggregate: list[Line] = Field(default_factory=list)
-    group_by: list[Line] = Field(default_factory=list)
-    filter: list[Line] = Field(default_factory=list)
-    join: list[Line] = Field(default_factory=list)
+    word: str
+    level: str | None = None
+
+
+def _use_entry(value: object) -> UseEntry:
+    if isinstance(value, dict) and len(value) == 1:
+        [(column, level)] = value.items()
+        return UseEntry(column, require_text(level, "a level"))
+    if isinstance(value, dict):
+        refuse("an entry has one column and its level", "write `{visits.diagnosis: chapter}`")
+    return UseEntry(require_text(value, "this"))
+
+
+UsedColumns = list[
+    Annotated[
+        UseEntry,
+        PlainValidator(_use_entry),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "string"},
+                    {
+                        "type": "object",
+                        "minProperties": 1,
+                        "maxProperties": 1,
+                        "additionalProperties": {"type": ["string", "number"]},
+                    },
+                ]
+            }
+        ),
+    ]
+]
+
+
+class UseModel(Model):
+    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`; `{table.column: level}`."""
+
+    aggregate: UsedColumns = Field(default_factory=list)
+    group_by: UsedColumns = Field(default_factory=list)
+    filter: UsedColumns = Field(default_factory=list)
+    join: UsedColumns = Field(default_factory=list)
+
+
+class TogetherModel(Model):
+    """Which columns one statement may combine: a column, `table.column`, or `class:quasi`."""
+
+    forbid: list[Annotated[list[Line], Field(min_length=2)]] = Field(default_factory=list)
+    at_most: dict[Line, Annotated[int, *integer_field("`at_most`", 0, MOST_TOGETHER)]] = Field(
+        default_factory=dict
+    )
 
 
 class RuleModel(Model):
@@ -295,6 +250,7 @@ class RuleModel(Model):
     tables: Annotated[list[TableName], Field(min_length=1)] | None = None
     use: UseModel | None = None
     rows: dict[TableName, Line] = Field(default_factory=dict)
+    together: TogetherModel | None = None
     budget: BudgetModel | None = None
 
 
@@ -348,8 +304,10 @@ class PolicyModel(Model):
     dataset: DatasetName
     source: Line
     time_zone: ZoneName = UTC_NAME
+    search_path: Annotated[list[SchemaName], Field(min_length=1, max_length=64)] | None = None
     privacy: PrivacyModel
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
+    levels: dict[LevelsName, LevelsModel] = Field(default_factory=dict)
     access: list[RuleModel] = Field(default_factory=list)
     audit: AuditModel = Field(default_factory=AuditModel)
     reuse: ReuseModel = Field(default_factory=ReuseModel)

@@ -18,7 +18,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.policy.combinations import Together
 from gateway.policy.conditions.condition import Condition
+from gateway.policy.levels import ColumnLevel
 from gateway.policy.row_rules import RowRule
 from gateway.units import Delta, Epsilon
 
@@ -56,7 +58,7 @@ _OPTIONS = {
             "tcp_user_timeout",
         }
     ),
-    "duckdb": frozenset({"access_mode", "memory_limit", "threads"}),
+    "duckdb": frozenset({"access_mode", "allowed_directories", "memory_limit", "threads"}),
 }
 _HINT = "write postgresql://user:password@host/database or duckdb:////directory/file.duckdb"
 
@@ -117,6 +119,10 @@ def _duckdb(url: URL) -> SourceUrl:
     file = url.database or ""
     if not file or file == ":memory:" or ":" in file.partition("/")[0]:
         raise InvalidSource("a DuckDB source must be a file", _HINT)
+    allowed = url.query.get("allowed_directories", "/")
+    if not isinstance(allowed, str) or not Path(allowed).is_absolute():
+        hint = "write one directory: ?allowed_directories=/data/parquet"
+        raise InvalidSource("`allowed_directories` of the source is not one absolute path", hint)
     path = Path(file).expanduser().resolve()
     return SourceUrl("duckdb", f"duckdb:///{path}", url.set(database=str(path)))
 
@@ -189,6 +195,8 @@ class Budget:
 class Rule:
     """One rule; it is equal to itself alone. `use` is None if a forbidding rule means every use of its tables.
 
+    `levels` are the finest levels of columns in `use`, for each operation; a column without one is used as it is.
+
     INVARIANT: columns in `use` and tables in `rows` belong to `tables`; a permitting rule has a budget.
     """
 
@@ -199,6 +207,8 @@ class Rule:
     use: Mapping[Operation, frozenset[ColumnRef]] | None
     rows: Mapping[str, RowRule] = field(default_factory=dict)
     budget: Budget | None = None
+    together: Together | None = None
+    levels: Mapping[Operation, Mapping[ColumnRef, ColumnLevel]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -284,7 +294,7 @@ class Policy:
         return self.dataset.name
 
     def given_to(self, subject: str) -> frozenset[str] | None:
-        """The subjects whose answers this subject may receive, and may be told of; None: everybody."""
+        """The subjects whose answers this subject may receive and may know of; None: all subjects."""
         return None if self.tell is AnswerSettings.EVERYONE else self.auditing.trusted_with(subject)
 
 

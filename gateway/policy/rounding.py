@@ -15,7 +15,8 @@ from gateway.catalog.values import InvalidValue, read_number
 from gateway.errors import Code, NotPermitted
 from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.scalars import Case, Ref, Scalar
-from gateway.policy.model import PolicyModel, seconds_of
+from gateway.policy.field_types import seconds_of
+from gateway.policy.model import PolicyModel
 from gateway.policy.policy import ReportedRanges
 from gateway.policy.validate import Complaints, FieldPath
 from gateway.policy.yaml import quote_word
@@ -107,10 +108,10 @@ def _read(written: str, column: Column, path: FieldPath, complaints: Complaints)
 def _width(measure: Measure, reported: ReportedRanges) -> Fraction | None:
     if measure.function in _COUNTS:
         return reported.count
-    told = frozenset[ColumnRef]().union(*(_told(one) for one in measure.arguments))
-    if measure.function == "sum" and not told:
+    released = frozenset[ColumnRef]().union(*(_released_columns(one) for one in measure.arguments))
+    if measure.function == "sum" and not released:
         return reported.count  # of numbers that stand in the statement: a count
-    ranged = {one: reported.columns[one] for one in told if one in reported.columns}
+    ranged = {one: reported.columns[one] for one in released if one in reported.columns}
     if not ranged:
         return None
     # fail closed: of several columns the coarsest ranges
@@ -127,11 +128,11 @@ def _width(measure: Measure, reported: ReportedRanges) -> Fraction | None:
     )
 
 
-def _told(scalar: Scalar) -> frozenset[ColumnRef]:
+def _released_columns(scalar: Scalar) -> frozenset[ColumnRef]:
     """The columns whose values appear in the value: not those that only a condition reads."""
     if scalar.type.family is Family.BOOLEAN:
         return frozenset()
     if isinstance(scalar, Ref):
         return scalar.field.origins
     parts = scalar.results if isinstance(scalar, Case) else scalar.parts
-    return frozenset[ColumnRef]().union(*(_told(one) for one in parts))
+    return frozenset[ColumnRef]().union(*(_released_columns(one) for one in parts))

@@ -1,13 +1,14 @@
-"""Row rules: which rows a rule speaks of, as `column = value` and `column in (…)`, joined by AND.
+"""Row rules: which rows a rule speaks of, as `column = value`, `column in (…)` and `value = ANY (array)`, joined by AND.
 
-A value is a constant or an attribute of the subject. What is made of a rule is a set of permitted values
-for each column: data, which the plan compares with. Nothing of it is ever text in a statement.
+A value is a constant, an attribute of the subject or the purpose of the request. What is made of a rule is a set of
+permitted values for each column, and values that an array has: data, which the plan compares with. Nothing of it is ever
+text in a statement.
 
 The SQL binder does not read rules: `region in subject.regions` is not SQL, an attribute has no type before the subject
 is known, and every place of a problem is one of the policy file. Of what the binder accepts, all but this had to be
 refused again.
 
-INVARIANT: an attribute that is missing, of the wrong shape, or no value of the column's type makes the
+INVARIANT: an attribute or purpose that is missing, of the wrong shape, or no value of the column's type makes the
 rule hold for no row at all.
 """
 
@@ -30,16 +31,19 @@ _LONGEST = 2048
 _MOST_TESTS = 16
 _MOST_VALUES = 1000
 _EXAMPLE = "write it like `region = subject.region` or `region in ('north', 'east')`"
+_OF_ARRAY = "write `request.purpose = ANY (consents)` for a column of type `text[]`"
+_OUTSIDE = ("subject.", "request.")
 # An equality of floats or times holds by chance, and is no way to part rows.
 _UNFIT = frozenset({Family.FLOAT, Family.TIMESTAMP})
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """The value is what the subject has; several when it was asked for with `in`."""
+    """The value is what the subject has, or the request; several when it was asked for with `in`."""
 
     name: str
     several: bool
+    of_request: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,17 +53,32 @@ class RowTest:
 
 
 @dataclass(frozen=True)
+class MembershipTest:
+    """The array column has the value."""
+
+    array: str
+    wanted: Attribute | str
+
+
+@dataclass(frozen=True)
 class RowRule:
     """Rows for which every test holds."""
 
     table: str
-    tests: tuple[RowTest, ...]
+    tests: tuple[RowTest | MembershipTest, ...]
 
     @property
     def attributes(self) -> frozenset[str]:
-        return frozenset(
-            test.wanted.name for test in self.tests if isinstance(test.wanted, Attribute)
-        )
+        """The attributes of the subject that it reads."""
+        return frozenset(one.name for one in self._values if not one.of_request)
+
+    @property
+    def reads_purpose(self) -> bool:
+        return any(one.of_request for one in self._values)
+
+    @property
+    def _values(self) -> tuple[Attribute, ...]:
+        return tuple(test.wanted for test in self.tests if isinstance(test.wanted, Attribute))
 
 
 @dataclass(frozen=True)
@@ -71,27 +90,62 @@ class BoundTest:
 
 
 @dataclass(frozen=True)
+class BoundMembership:
+    """The array has this value; a row where the array is NULL does not pass."""
+
+    array: str
+    value: str
+
+
+@dataclass(frozen=True)
 class BoundRows:
-    """A row rule for one subject: all of the tests hold."""
+    """A row rule for one request of one subject: all of the tests hold."""
 
-    tests: tuple[BoundTest, ...]
+    tests: tuple[BoundTest | BoundMembership, ...]
 
 
-def bind_rows(rule: RowRule, subject: Subject) -> BoundRows | None:
-    """The rule for this subject; None when an attribute it needs is missing or unfit."""
-    bound = []
+def bind_rows(rule: RowRule, subject: Subject, purpose: str | None) -> BoundRows | None:
+    """The rule for this subject and purpose; None when a value it needs is missing or unfit."""
+    bound: list[BoundTest | BoundMembership] = []
     for test in rule.tests:
-        values = _values_of(test, subject)
-        if values is None:
+        made = (
+            _bound_membership(test, subject, purpose)
+            if isinstance(test, MembershipTest)
+            else _bound_test(test, subject, purpose)
+        )
+        if made is None:
             return None
-        bound.append(BoundTest(test.column.name, values))
+        bound.append(made)
     return BoundRows(tuple(bound))
 
 
-def _values_of(test: RowTest, subject: Subject) -> tuple[Value, ...] | None:
+def _bound_membership(
+    test: MembershipTest, subject: Subject, purpose: str | None
+) -> BoundMembership | None:
+    held = test.wanted
+    if isinstance(held, Attribute):
+        found = _held(held, subject, purpose)
+        if not isinstance(found, str):
+            return None
+        held = found
+    return BoundMembership(test.array, held)
+
+
+def _bound_test(test: RowTest, subject: Subject, purpose: str | None) -> BoundTest | None:
+    values = _values_of(test, subject, purpose)
+    return None if values is None else BoundTest(test.column.name, values)
+
+
+def _held(wanted: Attribute, subject: Subject, purpose: str | None) -> str | tuple[str, ...] | None:
+    if wanted.of_request:
+        return purpose
+    return subject.name if wanted.name == "name" else subject.attributes.get(wanted.name)
+
+
+def _values_of(test: RowTest, subject: Subject, purpose: str | None) -> tuple[Value, ...] | None:
     if not isinstance(test.wanted, Attribute):
         return test.wanted
-    held = subject.name if test.wanted.name == "name" else subject.attributes.get(test.wanted.name)
+    held = _held(test.wanted, subject, purpose)
     if held is None or isinstance(held, tuple) is not test.wanted.several:
         return None
     texts = held if isinstance(held, tuple) else (held,)
@@ -148,16 +202,19 @@ class _Parser:
     def _fail(self, message: str, column: int, hint: str = "") -> NoReturn:
         raise InvalidCondition(message, column, hint)
 
-    def _test(self) -> RowTest:
+    def _test(self) -> RowTest | MembershipTest:
+        sort, word, at = self._next
+        if sort == "text" or (sort == "name" and word.startswith(_OUTSIDE)):
+            return self._membership()
         column = self._column()
         sort, sign, at = self._take()
         several = sort == "name" and sign.lower() == "in"
         if not several and sign != "=":
             self._fail("a row rule may only use `=` and `in`", at, _EXAMPLE)
         sort, word, at = self._next
-        if sort == "name" and word.startswith("subject."):
+        if sort == "name" and word.startswith(_OUTSIDE):
             self._at += 1
-            return RowTest(column, Attribute(self._attribute(word, at), several))
+            return RowTest(column, self._attribute(word, at, several=several))
         if not several:
             return RowTest(column, (self._constant(column),))
         if self._take()[1] != "(":
@@ -172,13 +229,34 @@ class _Parser:
             self._fail(f"a list has at most {_MOST_VALUES} values", at)
         return RowTest(column, tuple(values))
 
-    def _attribute(self, word: str, at: int) -> str:
-        name = word.removeprefix("subject.")
-        if "." in name:
-            self._fail(f"`{word}` is not an attribute", at)
-        return name
+    def _membership(self) -> MembershipTest:
+        """`request.purpose = ANY (consents)`."""
+        sort, word, at = self._take()
+        wanted = (
+            word[1:-1].replace("''", "'")
+            if sort == "text"
+            else self._attribute(word, at, several=False)
+        )
+        for sign in ("=", "any", "("):
+            _, written, there = self._take()
+            if written.lower() != sign:
+                self._fail("a value on the left must be followed by `= ANY (…)`", there, _OF_ARRAY)
+        there = self._next[2]
+        column = self._column(array=True)
+        if self._take()[1] != ")":
+            self._fail("`ANY (` is not closed with `)`", there, _OF_ARRAY)
+        return MembershipTest(column.name, wanted)
 
-    def _column(self) -> Column:
+    def _attribute(self, word: str, at: int, *, several: bool) -> Attribute:
+        root, _, name = word.partition(".")
+        if "." in name or (root == "request" and name != "purpose"):
+            hint = "`request.purpose` is the only fact of a request that a row rule may read"
+            self._fail(f"`{word}` is not an attribute", at, hint if root == "request" else "")
+        if root == "request" and several:
+            self._fail("`request.purpose` is one value", at, "use `=`")
+        return Attribute(name, several, of_request=root == "request")
+
+    def _column(self, *, array: bool = False) -> Column:
         sort, word, at = self._take()
         if sort != "name":
             self._fail("a column's name is expected here", at, _EXAMPLE)
@@ -188,6 +266,9 @@ class _Parser:
             known = (each.name for each in self._table.columns)
             message = f"`{self._table.name}` has no column `{name}`"
             self._fail(message, at, suggestion(name, known))
+        if column.is_array is not array:
+            kind = "an array" if column.is_array else f"`{column.type}`, not an array"
+            self._fail(f"`{name}` is {kind}", at, _OF_ARRAY)
         if column.type.family in _UNFIT:
             self._fail(f"a row rule cannot compare `{column.type}`", at)
         return column

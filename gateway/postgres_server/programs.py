@@ -80,21 +80,21 @@ def _of_wheel(account: OsUser) -> Path:
     return publish_programs(package, SYSTEM / "postgres") / _PACKAGE / f"pginstall{_MAJOR}" / "bin"
 
 
-def publish_programs(package: Path, shelf: Path) -> Path:
+def publish_programs(package: Path, parent: Path) -> Path:
     """Copy the wheel's programs to a directory that everyone can read, once for each build of the wheel.
 
     The layout is kept: the programs look for their libraries beside the package.
     """
-    make_directory(shelf, 0o711)
-    target = shelf / _build(package)
+    make_directory(parent, 0o711)
+    target = parent / _build(package)
     if target.is_dir():
         return target
-    with hold_lock(shelf / "copy.lock", _COPY_WAIT):
+    with hold_lock(parent / "copy.lock", _COPY_WAIT):
         if target.is_dir():
             return target
-        for left_over in shelf.glob("draft-*"):
+        for left_over in parent.glob("draft-*"):
             shutil.rmtree(left_over)
-        draft = shelf / f"draft-{secrets.token_hex(4)}"
+        draft = parent / f"draft-{secrets.token_hex(4)}"
         try:
             _copy(package, draft)
             # a power cut must not leave a complete-looking directory of empty files

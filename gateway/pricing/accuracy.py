@@ -103,7 +103,7 @@ def price_for_accuracy(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
     price = Trial(accuracy, promises, noise).cheapest()
     if price is None:
         raise _refused(f"no price reaches {accuracy}")
-    # what is told more exactly than was asked for keeps the promise too
+    # an answer that is more exact than requested keeps the promise too
     price = max(price, query.policy.privacy.lowest_price)
     highest = query.policy.privacy.highest_price
     if price > highest:

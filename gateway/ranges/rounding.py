@@ -56,7 +56,7 @@ Summing: TypeAlias = Measure | WindowCall
 
 
 def rounded_sums(plan: Node) -> frozenset[Summing]:
-    """The aggregates and window functions of the plan whose values are rounded so that rows can be told apart."""
+    """The aggregates and window functions of the plan whose values are rounded so that rows can be distinguished."""
     found = [(node, one) for node in walk_nodes(plan) for one in _summing(node) if one.arguments]
     if not found:
         return frozenset()

@@ -37,21 +37,21 @@ Bases = Mapping[str, Base]
 
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?(#[0-9]+)?")
 _WORD: Final = re.compile(r"[a-z_][a-z0-9_]*")
-_MOST_KEPT: Final = 256
+_MOST_BASE_COLUMNS: Final = 256
 _QUASI: Final = frozenset({ColumnClass.QUASI, ColumnClass.IDENTIFIER})
 
 
 def has_one_row(table: Table) -> bool:
-    """True if a person has one row in the table."""
-    return table.protection is not None and table.protection.rows_per_unit == 1
+    """True if a person has one row in the table, by the declared rows of a unit in a column of its own."""
+    return table.has_one_row
 
 
 def bases_of(table: Table, name: str) -> tuple[Base, ...]:
     """The columns in their order. `name` distinguishes several scans of one table."""
-    return _KEPT.get(table, name)
+    return _BASE_COLUMNS.get(table, name)
 
 
-class _Kept:
+class _BaseColumns:
     """The bases of tables that were read last. The tables of a policy stay the same objects for all queries."""
 
     def __init__(self) -> None:
@@ -66,19 +66,19 @@ class _Kept:
             return known[1]
         made = tuple(_base(table, name, one) for one in table.columns)
         with self._lock:
-            if len(self._there) >= _MOST_KEPT:
+            if len(self._there) >= _MOST_BASE_COLUMNS:
                 self._there.clear()
             self._there[key] = (table, made)
         return made
 
 
-_KEPT: Final = _Kept()
+_BASE_COLUMNS: Final = _BaseColumns()
 
 
 def _base(table: Table, name: str, column: Column) -> Base:
     shown = f"{_quoted(name, _PLAIN)}.{_quoted(column.name, _WORD)}"
     protection = table.protection
-    is_unit = protection is not None and protection.unit_key == column.name
+    is_unit = column is table.unit_column
     blanks = protection is not None and column.type.family is Family.FLOAT
     nullable = not is_unit and (column.nullable or blanks)
     # the domains of public tables are not enforced

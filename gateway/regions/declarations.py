@@ -1,8 +1,9 @@
 """Digest of what a policy declares of the tables that a plan reads.
 
 The shape of a scope leaves it out: moving the end of a domain leaves queries comparable. But an answer is
-reused only if everything is declared as it was. That includes columns that a query does not name: two queries
-that read different columns of the same tables must be found equal.
+reused only if everything is declared as it was. That includes the unit path of a table, because another path gives
+its rows other units. It includes columns that a query does not name: two queries that read different columns of the
+same tables must be found equal.
 """
 
 from gateway.catalog.tables import Column, Dataset, Table
@@ -20,10 +21,12 @@ def declarations(plan: Node, dataset: Dataset) -> str:
 
 def _table(table: Table) -> str:
     columns = [_column(one) for one in sorted(table.columns, key=lambda one: one.name)]
-    return "\n".join([repr((table.name, table.protection)), *columns])
+    path = [] if table.path is None else [str(table.path)]
+    return "\n".join([repr((table.name, table.protection)), *path, *columns])
 
 
 def _column(column: Column) -> str:
     joins = None if column.joins is None else str(column.joins)
     of = (column.name, str(column.type), column.domain, column.column_class, column.nullable, joins)
-    return repr((*of, column.longest))
+    stored = ("read as stored",) if column.is_path_key else ()
+    return repr((*of, column.longest, *stored))

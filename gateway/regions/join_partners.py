@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.plan.fields import BOOLEAN
-from gateway.plan.relations import conjuncts
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.scalars import (
     Call,
     Case,

@@ -1,5 +1,4 @@
-"""Lineage of a plan: the base columns behind every column, the conditions on its rows, and the other tables it
-reads.
+"""Lineage of a plan: the base columns behind every column, the conditions on its rows, and the other tables it reads.
 
 Filters and join conditions are kept as conditions. A relation that groups the rows of a person, numbers them,
 or tests the existence of others, has a definition: its text, with the region of its input rows. Definitions with
@@ -20,8 +19,9 @@ from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure, PerUnit
 from gateway.plan.fields import BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import BrokenPlan, Node, is_unit
-from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window, conjuncts
+from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.relations import columns_of

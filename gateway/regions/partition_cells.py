@@ -23,7 +23,7 @@ Why a unit outside of the touched cells moves nothing, whatever its rows are:
 
 So all rows of other units are dropped before anything is counted, and the answer is the same without them.
 
-INVARIANT: None, the whole, is never wrong. It is what is told wherever one of the above is not known.
+INVARIANT: None, the whole, is never wrong. It is the answer wherever one of the above is not known.
 
 docs/proofs/parallel_cells.md has the argument at length, tests/regions/test_partition_cells.py tries to disprove it.
 """
@@ -87,14 +87,14 @@ class Partition:
 
 
 def confining_cells(
-    grounds: Sequence[ReleaseScope], dataset: Dataset, proven: Mapping[str, TableProof]
+    scopes: Sequence[ReleaseScope], dataset: Dataset, proven: Mapping[str, TableProof]
 ) -> tuple[str, ...] | None:
     """The cells to which all releases of a statement are confined; None if they are not confined."""
     found = partition_of(dataset, proven)
     if found is None:
         return None
     places: set[Place] = set()
-    for one in grounds:
+    for one in scopes:
         if found.table not in one.through or one.region.is_nothing:
             return None
         if not all(_is_as_declared(dataset.table(name), proven) for name in one.tables):
@@ -167,8 +167,8 @@ def _stepped(axis: RegionAxis, column: Column) -> Iterator[tuple[str | None, Cel
 
 
 def _digest(table: Table, divisions: Sequence[PartitionAxis]) -> str:
-    key = None if table.protection is None else table.protection.unit_key
-    parts: list[object] = [_RULES, table.name, key]
+    key = table.unit_column
+    parts: list[object] = [_RULES, table.name, None if key is None else key.name]
     for one in divisions:
         reference = one.axis.column
         column = None if reference is None else table.column(reference.column)

@@ -6,8 +6,9 @@ from typing import Final, TypeAlias
 
 from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Scan, StagedRows, conjuncts
+from gateway.plan.relations import Scan, StagedRows
 from gateway.plan.scalars import Scalar
 from gateway.regions.base_columns import Bases
 from gateway.regions.lineage import Lineage

@@ -1,7 +1,7 @@
-"""What a part of a release is about: which rows, cut how.
+"""Scope of a part of a release: the rows that it selects, and the keys that group them.
 
-INVARIANT: grounds follow from plans and policies alone; nothing of the data is ever in one. Grounds that are equal are
-about the same rows, cut in the same groups.
+INVARIANT: a scope follows from the plan and the policy alone and holds nothing of the data. Equal scopes select the
+same rows in the same groups.
 """
 
 from collections import deque
@@ -122,7 +122,7 @@ def _key_of(
 
 def aggregate_scopes(
     plan: Aggregate,
-    ground: ReleaseScope,
+    scope: ReleaseScope,
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
 ) -> tuple[ReleaseScope, ...]:
@@ -138,24 +138,24 @@ def aggregate_scopes(
     read = followed.lineage.made_of(column_ids(*asked))
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    found = list(_of_chosen_keys(plan, ground, followed))
+    found = list(_of_chosen_keys(plan, scope, followed))
     try:
-        found.extend(_revealed(plan, ground, followed, (measures, by_person), read))
+        found.extend(_revealed(plan, scope, followed, (measures, by_person), read))
     except TooLarge:
-        found.append(_too_many_sides(ground))
+        found.append(_too_many_sides(scope))
     return tuple(dict.fromkeys(found))
 
 
 def _revealed(
     plan: Aggregate,
-    ground: ReleaseScope,
+    scope: ReleaseScope,
     followed: ResolvedPlan,
     measures: tuple[list[Measure], list[Measure]],
     read: frozenset[str],
 ) -> Iterator[ReleaseScope]:
     """The same; `measures` are those of the plan and those that were computed for each person."""
     given, by_person = measures
-    values = [one.values for one in ground.keys]
+    values = [one.values for one in scope.keys]
     left = deque([(followed, given)])
     left += ((one, [total]) for one, total in followed.windows(read))
     sides, relations, scopes = 0, 0, 0
@@ -168,10 +168,10 @@ def _revealed(
         left += ((part, told) for part in parts)
         if parts and one.within:
             continue  # its sides are next
-        own = ground
+        own = scope
         if one is not followed:
-            keys = _keys(plan, values, followed, one) if one.within else ground.keys
-            own = replace(_of_relation(ground, one), keys=keys)
+            keys = _keys(plan, values, followed, one) if one.within else scope.keys
+            own = replace(_of_relation(scope, one), keys=keys)
             yield own
         beside = _beside(own, told, one)
         scopes += len(beside)
@@ -183,7 +183,7 @@ def _revealed(
                 for piece in parts_of_key(each, one.bases, one.lineage.conditional):
                     yield _part_scope(replace(own, keys=()), piece, one)
         for part in one.without_few((each.region for each in beside), asked):
-            yield _of_relation(ground, part)
+            yield _of_relation(scope, part)
         left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
@@ -191,57 +191,55 @@ def _revealed(
 
 
 def _of_chosen_keys(
-    plan: Aggregate, ground: ReleaseScope, followed: ResolvedPlan
+    plan: Aggregate, scope: ReleaseScope, followed: ResolvedPlan
 ) -> Iterator[ReleaseScope]:
     """The groups of keys whose boundaries the query chose: of the release, if their cells are not known, and of a person.
 
     How many groups a person has depends on whether his rows are on both sides of the boundary.
     """
     conditional = followed.lineage.conditional
-    for (_, scalar), key in zip(plan.keys, ground.keys, strict=True):
+    for (_, scalar), key in zip(plan.keys, scope.keys, strict=True):
         if key.cells is None:
-            others = tuple(one for one in ground.keys if one is not key)
+            others = tuple(one for one in scope.keys if one is not key)
             for part in parts_of_key(followed.resolved(scalar), followed.bases, conditional):
-                yield _part_scope(replace(ground, keys=others), part, followed)
+                yield _part_scope(replace(scope, keys=others), part, followed)
     if followed.lineage.divisions:
         rows = followed.rows or followed
-        grouped = ground if rows is followed else _of_relation(ground, rows)
+        grouped = scope if rows is followed else _of_relation(scope, rows)
         for scalar in dict.fromkeys(followed.lineage.divisions):
             for part in parts_of_key(scalar, followed.bases, conditional):
                 yield _part_scope(grouped, part, followed)
 
 
-def _part_scope(ground: ReleaseScope, part: KeyPart, followed: ResolvedPlan) -> ReleaseScope:
-    region = join_regions(ground.region, part.region)
+def _part_scope(scope: ReleaseScope, part: KeyPart, followed: ResolvedPlan) -> ReleaseScope:
+    region = join_regions(scope.region, part.region)
     rest = () if part.rest is None else (_key_of(part.rest, None, followed),)
-    return replace(
-        ground, region=region, keys=(*ground.keys, *rest), unreadable=_unreadable(region)
-    )
+    return replace(scope, region=region, keys=(*scope.keys, *rest), unreadable=_unreadable(region))
 
 
-def _too_many_sides(ground: ReleaseScope) -> ReleaseScope:
+def _too_many_sides(scope: ReleaseScope) -> ReleaseScope:
     region = region_along(
-        opaque_axis(f"a side of {ground.shape}", ()), NameCells(frozenset({"true"}))
+        opaque_axis(f"a side of {scope.shape}", ()), NameCells(frozenset({"true"}))
     )
-    return replace(ground, region=region, unreadable=_unreadable(region))
+    return replace(scope, region=region, unreadable=_unreadable(region))
 
 
-def _of_relation(ground: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
+def _of_relation(scope: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
     region = rows.region
-    return replace(ground, shape=rows.shape, region=region, unreadable=_unreadable(region))
+    return replace(scope, shape=rows.shape, region=region, unreadable=_unreadable(region))
 
 
 def _beside(
-    ground: ReleaseScope, measures: Iterable[Measure], followed: ResolvedPlan
+    scope: ReleaseScope, measures: Iterable[Measure], followed: ResolvedPlan
 ) -> tuple[ReleaseScope, ...]:
     found: dict[Region, None] = {}
     for measure in measures:
         for region in regions_of(measure, followed):
-            if region != ground.region:
+            if region != scope.region:
                 found[region] = None
         if len(found) > _MOST_SCOPES:
             raise TooLarge
-    return tuple(replace(ground, region=one, unreadable=_unreadable(one)) for one in found)
+    return tuple(replace(scope, region=one, unreadable=_unreadable(one)) for one in found)
 
 
 def _unreadable(region: Region) -> tuple[str, ...]:
@@ -253,7 +251,7 @@ def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str
     return scalar_sql(resolve_plan(plan, constants).resolved(scalar))
 
 
-def scope_json(ground: ReleaseScope) -> Json:
+def scope_json(scope: ReleaseScope) -> Json:
     """The scope as JSON, for the state."""
     keys = [
         {
@@ -262,14 +260,14 @@ def scope_json(ground: ReleaseScope) -> Json:
             "values": None if one.values is None else [value_json(each) for each in one.values],
             "cells": None if one.cells is None else [cells_json(each) for each in one.cells],
         }
-        for one in ground.keys
+        for one in scope.keys
     ]
     return {
-        "shape": ground.shape,
-        "tables": sorted(ground.tables),
-        "region": region_json(ground.region),
+        "shape": scope.shape,
+        "tables": sorted(scope.tables),
+        "region": region_json(scope.region),
         "keys": keys,
-        "unreadable": list(ground.unreadable),
+        "unreadable": list(scope.unreadable),
     }
 
 

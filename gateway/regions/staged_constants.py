@@ -1,7 +1,7 @@
 """Staged constants whose values are there: what is chosen by them is a condition as any other.
 
 INVARIANT: what comes out is true of the rows of which the plan's own condition is, as soon as the constants have these
-values. How often a row is joined is not told: a row that is there twice is in the same region.
+values. They do not say how often a row is joined: a row that occurs twice is in the same region.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from gateway.plan.relations import conjuncts
+from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.scalars import Ref, Scalar, map_parts, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.normal_form import normal

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from gateway.overlap.history import History
-from gateway.overlap.inputs import PriorRelease
+from gateway.overlap.history import History, PriorRelease
 from gateway.regions.scope import ReleaseScope
 from gateway.release_cache.entry import CacheEntry, spread_of
 from gateway.release_cache.events import ContentStored, UnreadableEvent
 
 FARTHEST = Fraction(2**62)
-"""How well somebody sees one person who was told no number: not at all."""
+"""The spread for a subject who received no number: it shows no person."""
 
 
 @dataclass(slots=True)
@@ -24,34 +23,34 @@ class _Release:
     """A release as the history describes it."""
 
     query_id: str
-    ground: ReleaseScope
+    scope: ReleaseScope
     spreads: tuple[Fraction, ...]
     counts: tuple[int, ...] | None = None
     counted: int | None = None  # the slot that the counts are of
-    asides: tuple[ReleaseScope, ...] = ()
+    extra_scopes: tuple[ReleaseScope, ...] = ()
     variance: Fraction | None = None
     whole: bool = False
 
     def past(self, release: str, slots: int) -> PriorRelease:
-        """For somebody who was told these slots."""
+        """The release for a subject who received these slots."""
         told = [spread for slot, spread in enumerate(self.spreads) if slots >> slot & 1]
         told_counts = self.counted is None or slots >> self.counted & 1
         counts = self.counts if told_counts else None
         spread = min(told, default=FARTHEST)
         return PriorRelease(
-            release, self.query_id, self.ground, counts, spread, self.variance, self.whole
+            release, self.query_id, self.scope, counts, spread, self.variance, self.whole
         )
 
-    def aside(self, release: str, slots: int) -> Iterator[PriorRelease]:
-        """The same of what single aggregates are about; how many that are is not known."""
+    def extra_releases(self, release: str, slots: int) -> Iterator[PriorRelease]:
+        """The same for the scopes of single aggregates; their sizes are not known."""
         whole = self.past(release, slots)
-        for number, ground in enumerate(self.asides, 1):
-            yield PriorRelease(f"{release}.{number}", self.query_id, ground, None, whole.spread)
+        for number, scope in enumerate(self.extra_scopes, 1):
+            yield PriorRelease(f"{release}.{number}", self.query_id, scope, None, whole.spread)
 
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Somebody was given slots of a release; without a subject: its counts are known from here on.
+    """A subject received slots of a release; without a subject: its counts are known from here on.
 
     `unread`: what they were given cannot be read.
     """
@@ -81,21 +80,21 @@ class Histories:
     def bought(self, entry: CacheEntry, subject: str) -> None:
         spreads = tuple(spread_of(slot) for slot in entry.slots)
         self._releases[entry.release] = _Release(
-            entry.query_id, entry.ground, spreads, asides=entry.asides
+            entry.query_id, entry.scope, spreads, extra_scopes=entry.extra_scopes
         )
         self._moves.append(_Move(subject, entry.release, (1 << len(spreads)) - 1))
 
     def unread(self, unreadable: UnreadableEvent, subject: str) -> None:
-        """Somebody was given something that cannot be read: of a release that can be, its tables are known."""
+        """A subject received something that cannot be read; if the release can be read, its tables are known."""
         release = str(unreadable.release)
         known = self._releases.get(release)
         if known is not None:
-            unreadable = replace(unreadable, tables=known.ground.tables)
+            unreadable = replace(unreadable, tables=known.scope.tables)
         else:
             self._unread.setdefault(release, unreadable)
         self._moves.append(_Move(subject, release, 0, unreadable))
 
-    def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
+    def add_recipient(self, release: str, subject: str, slots: Iterable[int]) -> None:
         if (unread := self._unread.get(release)) is not None:
             self._moves.append(_Move(subject, release, 0, unread))
             return
@@ -126,7 +125,7 @@ class Histories:
             release = self._releases[move.release]
             group.history.add(release.past(move.release, slots))
             if move.subject is not None:
-                for one in release.aside(move.release, slots):
+                for one in release.extra_releases(move.release, slots):
                     group.history.add(one)
         group.read = len(self._moves)
         return group.history

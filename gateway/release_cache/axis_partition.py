@@ -47,7 +47,7 @@ class Stretches:
 
 
 class AxisPartition:
-    """Of one axis; a piece is told by its place."""
+    """Partition of one axis; its pieces are numbered."""
 
     def __init__(self, axis: RegionAxis, cells: Sequence[Cells]) -> None:
         self.axis = axis

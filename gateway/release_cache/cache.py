@@ -153,7 +153,7 @@ class ReleaseCache:
 
     def helpful(
         self,
-        ground: ReleaseScope,
+        scope: ReleaseScope,
         *,
         since: datetime,
         awaited_since: datetime | None = None,
@@ -161,9 +161,9 @@ class ReleaseCache:
     ) -> Sequence[CacheEntry]:
         """Those entries that may answer a query with this scope; only entries of `members`, if they are given."""
         with self._lock:
-            given_up = self._given_up(ground.shape, since, awaited_since)
+            given_up = self._given_up(scope.shape, since, awaited_since)
             index = self._index if members is None else self._group_index.of(members)
-            return index.helpful(ground, since, given_up)
+            return index.helpful(scope, since, given_up)
 
     def copy(
         self,
@@ -173,7 +173,7 @@ class ReleaseCache:
         members: frozenset[str],
         without: Collection[str] = (),
     ) -> Copy | None:
-        """A draw of another trust group that cannot be told from a new one, and of which no member received anything.
+        """A draw of another trust group that cannot be distinguished from a new one, and of which no member received anything.
 
         `without` are releases whose draws are taken already.
         """
@@ -183,7 +183,7 @@ class ReleaseCache:
                 wanted,
                 (
                     one
-                    for one in self._index.equal(wanted.ground, since)
+                    for one in self._index.equal(wanted.scope, since)
                     if one.release not in self._pending
                     and self._known.origin(one.release) not in taken
                     and not self._known.is_given(members, one.release)
@@ -204,7 +204,7 @@ class ReleaseCache:
             for release, entry in self._pending.items()
             if awaited_since is not None
             and since <= entry.at < awaited_since
-            and entry.ground.shape == shape
+            and entry.scope.shape == shape
         }
 
     def content(self, release: str) -> Content | None:
@@ -266,9 +266,9 @@ class ReleaseCache:
                     self._group_index.bought(entry, subject)
             case ColumnsShared(release, slots, choices, accounts):
                 subject = str(happened.subject)
-                self._known.told(release, subject, slots, choices, accounts)
-                self._histories.told(release, subject, slots)
-                self._group_index.told(release, subject)
+                self._known.add_recipient(release, subject, slots, choices, accounts)
+                self._histories.add_recipient(release, subject, slots)
+                self._group_index.add_recipient(release, subject)
             case ContentStored() as answered:
                 self._pending.pop(answered.release, None)
                 self._histories.answered(answered)

@@ -4,7 +4,7 @@ A query is planned as if only the analyst's trust group had ever asked. A measur
 the same measures of the same rows and groups, with the same noise, in the same epoch. Then that draw is given instead of
 a new one. The analyst gets a cache entry of their own, at their own time and price, with the same integers in it.
 
-INVARIANT: a copy is made only of a draw that cannot be told from a new one: every noise, threshold and charge is equal.
+INVARIANT: a copy is made only of a draw that cannot be distinguished from a new one: every noise, threshold and charge is equal.
 INVARIANT: no trust group gets one draw twice under any names, because a fresh answer would differ from the first.
 See docs/proofs/reuse.md.
 """
@@ -52,7 +52,7 @@ class Copy:
 def find_copy(wanted: CacheEntry, entries: Iterable[CacheEntry]) -> Copy | None:
     """The first entry that differs from the wanted one only by name, time and buyer."""
     for entry in entries:
-        if not _is_alike(wanted, entry) or not has_same_groups(entry.ground, wanted.ground):
+        if not _is_alike(wanted, entry) or not has_same_groups(entry.scope, wanted.scope):
             continue
         slots, choices = _places(wanted.slots, entry.slots), _places(wanted.choices, entry.choices)
         if slots is not None and choices is not None:
@@ -64,7 +64,7 @@ def _is_alike(wanted: CacheEntry, entry: CacheEntry) -> bool:
     """`asked_at` is no part of it: the shares of two statements may be equal where their prices are not."""
     return (
         entry.epoch == wanted.epoch
-        and entry.ground.shape == wanted.ground.shape
+        and entry.scope.shape == wanted.scope.shape
         and entry.bounding == wanted.bounding
         and entry.listed is wanted.listed
         and entry.delta == wanted.delta

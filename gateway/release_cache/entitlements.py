@@ -20,8 +20,8 @@ class ReceivedColumns:
 
 
 @dataclass(slots=True)
-class _Told:
-    """What happened to a release after it was bought; most are never told to anybody else."""
+class _Received:
+    """Who received a release after it was bought; most releases have no other recipient."""
 
     parts: dict[str, ReceivedColumns] = field(default_factory=dict)
     slots: dict[int, Accounts] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Entitlements:
 
     def __init__(self) -> None:
         self._bought: dict[str, tuple[str, Accounts]] = {}
-        self._told: dict[str, _Told] = {}
+        self._received: dict[str, _Received] = {}
         self._alike: dict[Accounts, Accounts] = {}
         self._origins: dict[str, str] = {}
         self._copies: dict[str, list[str]] = {}
@@ -58,11 +58,11 @@ class Entitlements:
         """True if any member received anything of this draw, under any name of it."""
         return any(
             self._bought[one][0] in members
-            or (one in self._told and not members.isdisjoint(self._told[one].parts))
+            or (one in self._received and not members.isdisjoint(self._received[one].parts))
             for one in self._same(release)
         )
 
-    def told(
+    def add_recipient(
         self,
         release: str,
         subject: str,
@@ -70,14 +70,14 @@ class Entitlements:
         choices: Iterable[int],
         accounts: Accounts,
     ) -> None:
-        told = self._told.setdefault(release, _Told())
-        part = told.parts.setdefault(subject, ReceivedColumns())
+        known = self._received.setdefault(release, _Received())
+        part = known.parts.setdefault(subject, ReceivedColumns())
         for slot in slots:
             part.slots |= 1 << slot
-            told.slots[slot] = told.slots.get(slot, _NOBODY) | accounts
+            known.slots[slot] = known.slots.get(slot, _NOBODY) | accounts
         for choice in choices:
             part.choices |= 1 << choice
-            told.choices[choice] = told.choices.get(choice, _NOBODY) | accounts
+            known.choices[choice] = known.choices.get(choice, _NOBODY) | accounts
 
     def knows(
         self, members: frozenset[str], release: str, slots: Iterable[int], choices: Iterable[int]
@@ -87,8 +87,8 @@ class Entitlements:
             return False
         if self._bought[release][0] in members:
             return True
-        told = self._told.get(release)
-        parts = () if told is None else [told.parts[one] for one in told.parts if one in members]
+        known = self._received.get(release)
+        parts = () if known is None else [known.parts[one] for one in known.parts if one in members]
         known_slots = known_choices = 0
         for part in parts:
             known_slots |= part.slots
@@ -99,13 +99,15 @@ class Entitlements:
 
     def paid_slot(self, release: str, slot: int) -> Accounts:
         """The accounts that paid for a slot."""
-        told = self._told.get(release)
-        return self._buyers(release) | (_NOBODY if told is None else told.slots.get(slot, _NOBODY))
+        known = self._received.get(release)
+        return self._buyers(release) | (
+            _NOBODY if known is None else known.slots.get(slot, _NOBODY)
+        )
 
     def paid_choice(self, release: str, choice: int) -> Accounts:
         """The accounts that paid for a choice."""
-        told = self._told.get(release)
-        more = _NOBODY if told is None else told.choices.get(choice, _NOBODY)
+        known = self._received.get(release)
+        more = _NOBODY if known is None else known.choices.get(choice, _NOBODY)
         return self._buyers(release) | more
 
     def _same(self, release: str) -> list[str]:

@@ -46,19 +46,19 @@ class CachedChoice:
 class CacheEntry:
     """A measured part of a release: its scope, its slots and its choices.
 
-    `bounding` is the digest of how a unit is bounded in it. `plain`: a group of it is what a question about that group
-    alone would measure; `additive`: and groups put together are what a question about all of them would. `listed`:
-    its groups are all combinations of its keys' values, in their order; else they were found in the data.
-    `asked_at` is the price of the statement that it was bought by, `delta` what its threshold took; `touched` are the
-    cells of the immutable partition that it is confined to, None where it is not. `asides` are what single aggregates
-    are about that look at fewer rows; questions are compared with them, and never answered from them. `cost` is all that was given for what is in it.
+    `bounding` is the digest of its contribution bounds. `plain`: a query about one group alone would measure the same
+    as that group. `additive`: a query about several groups would measure their sum. `listed`: its groups are all
+    combinations of its keys' values, in their order; otherwise they were found in the data. `asked_at` is the price of
+    the statement that bought it, `delta` the part that its threshold took. `touched` are the cells of the immutable
+    partition that confine it, or None. `extra_scopes` are those of single aggregates that select fewer rows: the
+    auditor compares queries with them, and no query is answered from them. `cost` is the cost of everything in it.
     """
 
     release: str
     query_id: str
     at: datetime
     epoch: int
-    ground: ReleaseScope
+    scope: ReleaseScope
     bounding: str
     additive: bool
     plain: bool
@@ -68,7 +68,7 @@ class CacheEntry:
     asked_at: Epsilon
     delta: Fraction = Fraction(0)
     touched: tuple[str, ...] | None = None
-    asides: tuple[ReleaseScope, ...] = ()
+    extra_scopes: tuple[ReleaseScope, ...] = ()
     cost: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class Interned:
         """The same entry, made of parts that other entries share."""
         return replace(
             entry,
-            ground=self.ground(entry.ground),
+            scope=self.scope(entry.scope),
             bounding=self.part(entry.bounding),
             slots=self.part(tuple(map(self.part, entry.slots))),
             choices=self.part(tuple(map(self.part, entry.choices))),
@@ -117,16 +117,16 @@ class Interned:
             touched=self.part(entry.touched),
         )
 
-    def ground(self, ground: ReleaseScope) -> ReleaseScope:
-        region = ground.region
+    def scope(self, scope: ReleaseScope) -> ReleaseScope:
+        region = scope.region
         boxes = tuple(self._box(one) for one in region.boxes)
         return replace(
-            ground,
-            shape=self.part(ground.shape),
-            tables=self.part(ground.tables),
+            scope,
+            shape=self.part(scope.shape),
+            tables=self.part(scope.tables),
             region=self.part(Region(self.part(region.axes), boxes)),
-            keys=tuple(map(self._key, ground.keys)),
-            unreadable=self.part(ground.unreadable),
+            keys=tuple(map(self._key, scope.keys)),
+            unreadable=self.part(scope.unreadable),
         )
 
     def part(self, part: Part) -> Part:

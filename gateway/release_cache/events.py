@@ -54,7 +54,7 @@ class ColumnsShared:
 class ContentStored:
     """The content is stored. `counts`: the noisy units of each group, for the auditor.
 
-    They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
+    The recipients of the named slot receive them; without a named slot, every recipient of the release does.
     `variance` is that of the noise of each, `whole`: every unit counts as 1. What was written before there were these
     has no variance, and tells nothing.
     """

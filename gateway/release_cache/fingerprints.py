@@ -247,9 +247,9 @@ class Constants:
                 self._names[step.name] = self._named(step)
         return dict(self._names)
 
-    def told(self, place: int, tells: str) -> None:
-        """What tells the content of a release."""
-        self._names[self._releases[place]] = digest(tells)
+    def set_content(self, place: int, identity: str) -> None:
+        """Set the identity of a release's content."""
+        self._names[self._releases[place]] = digest(identity)
 
     def _named(self, step: Release | Fetch | Empty | Stage) -> str:
         if isinstance(step, Stage):

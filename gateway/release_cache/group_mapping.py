@@ -122,7 +122,7 @@ _Along: TypeAlias = tuple[Numbers, Numbers]
 
 
 class _Mapping:
-    """From the groups of one ground to those of another."""
+    """From the groups of one scope to those of another."""
 
     def __init__(self, there: ReleaseScope, wanted: ReleaseScope) -> None:
         self._there = there
@@ -286,11 +286,11 @@ def _values(key: GroupKey) -> tuple[Value | None, ...]:
     return key.values
 
 
-def _sizes(ground: ReleaseScope) -> list[int]:
-    return [len(_values(key)) for key in ground.keys]
+def _sizes(scope: ReleaseScope) -> list[int]:
+    return [len(_values(key)) for key in scope.keys]
 
 
-def _strides(ground: ReleaseScope) -> list[int]:
+def _strides(scope: ReleaseScope) -> list[int]:
     """How far the groups of two neighbouring values of each key are from each other."""
-    sizes = _sizes(ground)
+    sizes = _sizes(scope)
     return [prod(sizes[place + 1 :]) for place in range(len(sizes))]

@@ -58,13 +58,13 @@ class _Row:
 
     def put(self, entry: CacheEntry) -> None:
         self.every = _with(self.every, entry)
-        about = _about(entry.ground)
+        about = _about(entry.scope)
         self.about[about] = _with(self.about.get(about, []), entry)
-        if entry.listed and entry.ground.keys:
+        if entry.listed and entry.scope.keys:
             self.cut = _with(self.cut, entry)
 
     def take(self, entry: CacheEntry) -> None:
-        about = _about(entry.ground)
+        about = _about(entry.scope)
         self.every = _without(self.every, entry)
         self.about[about] = _without(self.about.get(about, []), entry)
         self.cut = _without(self.cut, entry)
@@ -78,11 +78,11 @@ class EntryIndex:
 
     def put(self, entry: CacheEntry) -> None:
         """Insert an entry by its age. Clocks of gateways differ, so a new entry may belong before an older one."""
-        self._by_shape.setdefault(entry.ground.shape, _Row()).put(entry)
+        self._by_shape.setdefault(entry.scope.shape, _Row()).put(entry)
 
     def take(self, entry: CacheEntry) -> None:
         """Remove an entry that has no content and never will."""
-        row = self._by_shape.get(entry.ground.shape)
+        row = self._by_shape.get(entry.scope.shape)
         if row is not None:
             row.take(entry)
 
@@ -99,37 +99,35 @@ class EntryIndex:
         view = Newest(row.every, bisect_left(row.every, since, key=_age), len(row.every))
         return [one for one in view if one.release not in without] if without else view
 
-    def equal(self, ground: ReleaseScope, since: datetime) -> Sequence[CacheEntry]:
+    def equal(self, scope: ReleaseScope, since: datetime) -> Sequence[CacheEntry]:
         """Of these the newest ones that are about the very same."""
-        row = self._by_shape.get(ground.shape)
+        row = self._by_shape.get(scope.shape)
         if row is None:
             return ()
-        there = row.about.get(_about(ground), [])
+        there = row.about.get(_about(scope), [])
         first = max(bisect_left(there, since, key=_age), len(there) - MOST_CUT)
         return Newest(there, first, len(there))
 
     def helpful(
-        self, ground: ReleaseScope, since: datetime, without: Collection[str] = ()
+        self, scope: ReleaseScope, since: datetime, without: Collection[str] = ()
     ) -> Sequence[CacheEntry]:
         """Of these the ones that may answer a question: those about the very same, and the newest of those with groups.
 
         What stands for one question alone answers no other, and most entries of a busy dataset do.
         """
-        row = self._by_shape.get(ground.shape)
+        row = self._by_shape.get(scope.shape)
         if row is None:
             return ()
-        about = _about(ground)
+        about = _about(scope)
         there = row.about.get(about, [])
         same = Newest(there, bisect_left(there, since, key=_age), len(there))
         first = max(bisect_left(row.cut, since, key=_age), len(row.cut) - MOST_CUT)
-        others = (
-            one for one in Newest(row.cut, first, len(row.cut)) if _about(one.ground) != about
-        )
+        others = (one for one in Newest(row.cut, first, len(row.cut)) if _about(one.scope) != about)
         return [one for one in chain(same, others) if one.release not in without]
 
 
-def _about(ground: ReleaseScope) -> _About:
-    return ground.region, tuple(one.text for one in ground.keys)
+def _about(scope: ReleaseScope) -> _About:
+    return scope.region, tuple(one.text for one in scope.keys)
 
 
 def _with(there: list[CacheEntry], entry: CacheEntry) -> list[CacheEntry]:
@@ -170,7 +168,7 @@ class GroupIndex:
         self._entries[entry.release] = entry
         self._moves.append((subject, entry.release))
 
-    def told(self, release: str, subject: str) -> None:
+    def add_recipient(self, release: str, subject: str) -> None:
         """The subject received a part of the release; now the group may have all of it."""
         if release in self._entries:
             self._moves.append((subject, release))

@@ -45,7 +45,7 @@ class MeasurementRequest:
     """A part of a question, with its digests: those of slots and choices go with the analysis, one by one."""
 
     analysis: Analysis
-    ground: ReleaseScope
+    scope: ReleaseScope
     currency: Currency
     slots: tuple[str, ...]
     choices: tuple[str, ...]
@@ -81,16 +81,16 @@ class Matches:
 
 def measurement_request(
     analysis: Analysis,
-    ground: ReleaseScope,
+    scope: ReleaseScope,
     *,
     currency: Currency,
     declarations: str,
     constants: Mapping[str, str],
 ) -> MeasurementRequest:
-    """`ground` is that of the analysis' plan, `declarations` tells those of the tables."""
+    """What the analysis needs from the cache; `scope` belongs to its plan, `declarations` is the digest of its tables."""
     return MeasurementRequest(
         analysis,
-        ground,
+        scope,
         currency,
         tuple(slot_digest(analysis, one, constants) for one in analysis.slots),
         tuple(choice_digest(analysis, one, constants) for one in analysis.choices),
@@ -104,16 +104,16 @@ def measurement_request(
 def matches(wanted: MeasurementRequest, entries: Iterable[CacheEntry]) -> Matches:
     """What answers: the same before a filter before a roll-up, then what has less noise, then what is newer.
 
-    `entries` are those of the ground's shape that are not too old, the newest first.
+    `entries` have the shape of the wanted scope and are not too old, the newest first.
     """
     finding = _Finding(wanted)
     others = []
     for entry in entries:
-        if entry.ground.shape != wanted.ground.shape or entry.bounding != wanted.bounding:
+        if entry.scope.shape != wanted.scope.shape or entry.bounding != wanted.bounding:
             continue
         if finding.may_help(entry) and not finding.try_same(entry) and finding.may_cut(entry):
             others.append(entry)
-    helpful = (one for one in others if may_have(one.ground, wanted.ground))
+    helpful = (one for one in others if may_have(one.scope, wanted.scope))
     for entry in islice(helpful, MOST_TRIED):
         finding.try_others(entry)
     return finding.found()
@@ -144,7 +144,7 @@ class _Finding:
     def try_same(self, entry: CacheEntry) -> bool:
         """Whether the entry is about the very same groups: what it has of the question is noted then."""
         if entry.listed != self._wanted.listed or not has_same_groups(
-            entry.ground, self._wanted.ground
+            entry.scope, self._wanted.scope
         ):
             return False
         if self._wanted.listed or self._asked <= _digests(entry):
@@ -163,14 +163,14 @@ class _Finding:
         return all(one.plain and one.listed for one in (self._wanted, entry))
 
     def try_others(self, entry: CacheEntry) -> None:
-        places = map_groups(entry.ground, self._wanted.ground)
+        places = map_groups(entry.scope, self._wanted.scope)
         if places is None or not places.together:
             return
         if places.together > 1:
             if entry.additive:
                 self._note(entry, CacheUse.ROLLUP, places)
             return
-        whole = len(places.taken) == _groups(entry.ground) and places.one_by_one
+        whole = len(places.taken) == _groups(entry.scope) and places.one_by_one
         self._note(entry, CacheUse.SAME if whole else CacheUse.FILTER, places)
 
     def _note(self, entry: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
@@ -234,9 +234,9 @@ def has_same_groups(there: ReleaseScope, wanted: ReleaseScope) -> bool:
         return False
 
 
-def _axes(ground: ReleaseScope) -> list[str]:
-    return [one.name for one in ground.region.axes]
+def _axes(scope: ReleaseScope) -> list[str]:
+    return [one.name for one in scope.region.axes]
 
 
-def _groups(ground: ReleaseScope) -> int:
-    return prod(len(key.values or ()) for key in ground.keys)
+def _groups(scope: ReleaseScope) -> int:
+    return prod(len(key.values or ()) for key in scope.keys)

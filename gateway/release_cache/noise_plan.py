@@ -99,7 +99,7 @@ class _Making:
             query_id=context.query.question.query_id,
             at=context.now,
             epoch=context.basis.seen.epoch,
-            ground=wanted.ground,
+            scope=wanted.scope,
             bounding=wanted.bounding,
             additive=wanted.additive,
             plain=wanted.plain,
@@ -109,11 +109,11 @@ class _Making:
             asked_at=context.price,
             delta=delta,
             touched=self._touched(touched),
-            asides=self._part.asides,
+            extra_scopes=self._part.extra_scopes,
         )
 
     def _touched(self, touched: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """INVARIANT: whoever is told of it later gives for all that went into it where that was charged.
+        """INVARIANT: a later recipient is charged for everything that went into it, where that was charged.
 
         What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
         """

@@ -88,15 +88,15 @@ class ReuseContext:
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """A part of a release: `shares` of the price of the statement are bought of it, the rest is taken.
+    """A part of a release: it buys `shares` of the statement's price, and takes the rest from the cache.
 
-    A slot with both is topped up. `asides` are what single aggregates are about that look at other rows, and what the
-    part is about once constants of the text are in it. `compared` is what the auditor holds against earlier questions.
+    A slot with both is topped up. `extra_scopes` are those of single aggregates that select other rows, and the scope
+    of the part once constants of the text are in it. The auditor compares `compared` with earlier queries.
     """
 
     name: str
     wanted: MeasurementRequest
-    asides: tuple[ReleaseScope, ...]
+    extra_scopes: tuple[ReleaseScope, ...]
     compared: tuple[ReleaseScope, ...]
     shares: CostShares
     slots: tuple[Match | None, ...]
@@ -107,8 +107,8 @@ class PlannedPart:
         return self.wanted.analysis
 
     @property
-    def ground(self) -> ReleaseScope:
-        return self.wanted.ground
+    def scope(self) -> ReleaseScope:
+        return self.wanted.scope
 
     def with_constants(
         self, names: Mapping[str, str], there: Mapping[str, StagedRows]
@@ -116,8 +116,8 @@ class PlannedPart:
         """The scopes to audit now that these constants are known; none, if nothing is new."""
         analysis = self.analysis
         listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
-        ground = scope_of(analysis.plan, listed, names, there)
-        found = (ground, *aggregate_scopes(analysis.plan, ground, names, there))
+        scope = scope_of(analysis.plan, listed, names, there)
+        found = (scope, *aggregate_scopes(analysis.plan, scope, names, there))
         return found if set(found) - set(self.compared) else ()
 
     @property

@@ -33,11 +33,11 @@ def plan_reuse(around: ReuseContext) -> QueryPlan:
 
 
 @dataclass(frozen=True)
-class _Scope:
+class _PartScopes:
     """What a part is about, for the cache (`wanted`) and for the auditor (`compared`)."""
 
     wanted: MeasurementRequest
-    asides: tuple[ReleaseScope, ...]
+    extra_scopes: tuple[ReleaseScope, ...]
     compared: tuple[ReleaseScope, ...]
 
 
@@ -47,12 +47,12 @@ _MOST_GROUPS: Final = (
 )
 
 
-def _weigh(_: tuple[int, Currency], found: tuple[Analysis, _Scope]) -> int:
+def _weigh(_: tuple[int, Currency], found: tuple[Analysis, _PartScopes]) -> int:
     groups = found[0].groups
     return 1 + (len(groups.keys) if isinstance(groups, EnumeratedGroups) else 0)
 
 
-_SCOPES: Final[LruCache[tuple[int, Currency], tuple[Analysis, _Scope]]] = LruCache(
+_SCOPES: Final[LruCache[tuple[int, Currency], tuple[Analysis, _PartScopes]]] = LruCache(
     _MOST_GROUPS, _weigh
 )
 
@@ -77,62 +77,62 @@ class _Planning:
             content = constants.before(place)
             first = len(self.parts)
             for number, analysis in enumerate(release.parts, 1):
-                scope = self._scope(analysis, content, query.known)
+                found = self._scopes(analysis, content, query.known)
                 name = f"{query.question.query_id}.r{place + 1}.{number}"
-                part = self._part(name, scope.wanted, scope.asides)
-                self.parts.append(replace(part, compared=scope.compared))
-            constants.told(place, repr([one.tells for one in self.parts[first:]]))
+                part = self._part(name, found.wanted, found.extra_scopes)
+                self.parts.append(replace(part, compared=found.compared))
+            constants.set_content(place, repr([one.tells for one in self.parts[first:]]))
         return QueryPlan(self.around, tuple(self.parts), self.awaited, self.oldest)
 
-    def _scope(
+    def _scopes(
         self,
         analysis: Analysis,
         content: Mapping[str, str],
         known: Mapping[str, StagedRows],
-    ) -> _Scope:
+    ) -> _PartScopes:
         """What a part is about; remembered if no other step of the statement has to do with it."""
         if content or known:
-            return self._read_scope(analysis, content, known)
+            return self._read_scopes(analysis, content, known)
         found = _SCOPES.get(
             (id(analysis), self.around.query.currency),
-            lambda: (analysis, self._read_scope(analysis, content, known)),
+            lambda: (analysis, self._read_scopes(analysis, content, known)),
         )
         return found[1]
 
-    def _read_scope(
+    def _read_scopes(
         self,
         analysis: Analysis,
         content: Mapping[str, str],
         known: Mapping[str, StagedRows],
-    ) -> _Scope:
+    ) -> _PartScopes:
         groups = analysis.groups
         listed = groups if isinstance(groups, EnumeratedGroups) else None
-        ground = scope_of(analysis.plan, listed, content)
-        asides = aggregate_scopes(analysis.plan, ground, content)
-        compared = (ground, *asides)
+        scope = scope_of(analysis.plan, listed, content)
+        extra_scopes = aggregate_scopes(analysis.plan, scope, content)
+        compared = (scope, *extra_scopes)
         if known:
             folded = scope_of(analysis.plan, listed, content, known)
             with_constants = (folded, *aggregate_scopes(analysis.plan, folded, content, known))
             if with_constants != compared:
                 # for the auditor alone: how often a row is joined with a constant is not in it
-                asides = compared = with_constants
+                extra_scopes = compared = with_constants
         wanted = measurement_request(
             analysis,
-            ground,
+            scope,
             currency=self.around.query.currency,
             declarations=declarations(analysis.plan, self.around.query.policy.dataset),
             constants=content,
         )
-        return _Scope(wanted, asides, compared)
+        return _PartScopes(wanted, extra_scopes, compared)
 
     def _part(
-        self, name: str, wanted: MeasurementRequest, asides: tuple[ReleaseScope, ...]
+        self, name: str, wanted: MeasurementRequest, extra_scopes: tuple[ReleaseScope, ...]
     ) -> PlannedPart:
         around = self.around
         entries: Sequence[CacheEntry] = ()
         if not around.is_fresh:
             entries = around.cache.helpful(
-                wanted.ground,
+                wanted.scope,
                 since=around.since,
                 awaited_since=around.awaited_since,
                 members=around.members,
@@ -143,10 +143,10 @@ class _Planning:
         affordable = [one for one in entries if around.may_take(one)]
         awaited = [one for one in affordable if around.cache.pending(one.release)]
         there = [one for one in affordable if one not in awaited] if awaited else affordable
-        part = self._decided(name, wanted, asides, there)
+        part = self._decided(name, wanted, extra_scopes, there)
         if awaited and part.shares.cost:
             # somebody buys it at this moment: it is waited for, and not bought twice
-            with_it = self._decided(name, wanted, asides, affordable)
+            with_it = self._decided(name, wanted, extra_scopes, affordable)
             self.awaited |= with_it.shares.cost < part.shares.cost
         return part
 
@@ -154,7 +154,7 @@ class _Planning:
         self,
         name: str,
         wanted: MeasurementRequest,
-        asides: tuple[ReleaseScope, ...],
+        extra_scopes: tuple[ReleaseScope, ...],
         entries: Sequence[CacheEntry],
     ) -> PlannedPart:
         share = self.share * self.around.cost
@@ -164,8 +164,8 @@ class _Planning:
         return PlannedPart(
             name,
             wanted,
-            asides,
-            (wanted.ground, *asides),
+            extra_scopes,
+            (wanted.scope, *extra_scopes),
             CostShares(tuple(share for _, share in slots), tuple(share for _, share in choices)),
             tuple(match for match, _ in slots),
             tuple(match for match, _ in choices),

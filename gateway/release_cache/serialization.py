@@ -45,7 +45,7 @@ def entry_json(entry: CacheEntry) -> Json:
         "query": entry.query_id,
         "at": entry.at.astimezone(UTC).isoformat(),
         "epoch": entry.epoch,
-        "ground": scope_json(entry.ground),
+        "ground": scope_json(entry.scope),
         "bounding": entry.bounding,
         "additive": entry.additive,
         "plain": entry.plain,
@@ -55,7 +55,7 @@ def entry_json(entry: CacheEntry) -> Json:
         "asked_at": entry.asked_at.ratio,
         "delta": ratio_text(entry.delta),
         "touched": None if entry.touched is None else list(entry.touched),
-        "asides": [scope_json(one) for one in entry.asides],
+        "asides": [scope_json(one) for one in entry.extra_scopes],
     }
 
 
@@ -66,7 +66,7 @@ def entry_of_json(said: Json) -> CacheEntry:
         query_id=_text(there["query"]),
         at=_moment(there["at"]),
         epoch=_whole(there["epoch"]),
-        ground=scope_of_json(there["ground"]),
+        scope=scope_of_json(there["ground"]),
         bounding=_text(there["bounding"]),
         additive=_truth(there["additive"]),
         plain=_truth(there["plain"]),
@@ -76,7 +76,7 @@ def entry_of_json(said: Json) -> CacheEntry:
         asked_at=_price(there["asked_at"]),
         delta=ratio_of(there["delta"]),
         touched=_touched(there["touched"]),
-        asides=tuple(map(scope_of_json, _list(there["asides"]))),
+        extra_scopes=tuple(map(scope_of_json, _list(there["asides"]))),
     )
 
 

@@ -86,7 +86,9 @@ class Request:
 
     `parameters` are texts as PostgreSQL reads them, `types` the types that the client gives them, as
     PostgreSQL's type numbers; `idempotency` is the client's key and a digest of its request; `zone` is the
-    session's time zone. `fresh`: no earlier answer may be reused.
+    session's time zone, `search_path` its search path, or None for the dataset's. `fresh`: no earlier answer may be
+    reused. `address` is the peer of the connection, and `tls` says whether the connection is encrypted; a proxy in front
+    of the gateway is the peer.
     """
 
     sql: str
@@ -100,6 +102,8 @@ class Request:
     accuracy: Accuracy | None = None
     zone: str | None = None
     fresh: bool = False
+    tls: bool = False
+    search_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

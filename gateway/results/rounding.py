@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Bound, Interval
 from gateway.catalog.types import ColumnType, Family
-from gateway.columnar.intervals import Interval as Told
+from gateway.columnar.intervals import Interval as CellInterval
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import CONFIDENCE
@@ -95,15 +95,17 @@ class RoundedColumn:
         self._widths = dict(enumerate(widths))
         self._as_they_are = Intervals(table, formulas)
 
-    def column(self, form: Form) -> Sequence[Told]:
+    def column(self, form: Form) -> Sequence[CellInterval]:
         """The interval in each row."""
         return self._column(form, whole_ranges)
 
-    def expected(self, form: Form) -> Sequence[Told]:
+    def expected(self, form: Form) -> Sequence[CellInterval]:
         """The interval in each row, if the place of the result in its range is not known."""
         return self._column(form, _any_place)
 
-    def _column(self, form: Form, widened: Callable[[Ends, Fraction], Ends]) -> Sequence[Told]:
+    def _column(
+        self, form: Form, widened: Callable[[Ends, Fraction], Ends]
+    ) -> Sequence[CellInterval]:
         if isinstance(form, Each):
             return self._as_they_are.column(form)
         places = sorted(set(aggregate_places(form)))
@@ -126,14 +128,14 @@ class RoundedColumn:
             columns.append(column)
         return [_between(form, dict(zip(places, row, strict=True))) for row in zip(*columns)]  # noqa: B905 - of one table
 
-    def _of_chosen(self, formula: Chosen) -> Sequence[Told]:
+    def _of_chosen(self, formula: Chosen) -> Sequence[CellInterval]:
         """The interval between the drawn spans, which contains the answer; none if no span was drawn."""
         table = self._table
-        told = [table.spans[place] for place in (formula.place, *formula.limits) if table.spans]
-        if not any(told):
+        drawn = [table.spans[place] for place in (formula.place, *formula.limits) if table.spans]
+        if not any(drawn):
             return [None] * len(table.keys)
-        found: list[Told] = []
-        rows = zip(table.chosen[formula.place], *filter(None, told), strict=True)
+        found: list[CellInterval] = []
+        rows = zip(table.chosen[formula.place], *filter(None, drawn), strict=True)
         for value, *spans in rows:
             low, high = max(one for one, _ in spans), min(other for _, other in spans)
             if isinstance(value, int | Fraction):
@@ -165,13 +167,13 @@ def _place(value: Fraction, width: Fraction) -> int:
     return floor(value / width + _HALF)
 
 
-def _between(form: Arithmetic, measured: dict[int, Told]) -> Told:
+def _between(form: Arithmetic, measured: dict[int, CellInterval]) -> CellInterval:
     """The ends of the formula's value if each aggregate is within its interval."""
     ends = _of(form, measured)
     return ends if ends is not None and all(map(isfinite, ends)) else None
 
 
-def _of(form: Arithmetic, measured: dict[int, Told]) -> Told:  # noqa: PLR0911 - one answer for each kind
+def _of(form: Arithmetic, measured: dict[int, CellInterval]) -> CellInterval:  # noqa: PLR0911 - one answer for each kind
     match form:
         case NumberForm(value):
             return float(value), float(value)
@@ -195,11 +197,11 @@ def _of(form: Arithmetic, measured: dict[int, Told]) -> Told:  # noqa: PLR0911 -
             return _product(_of(above, measured), (1 / under[1], 1 / under[0]))
 
 
-def _mapped(ends: Told, growing: Callable[[float], float]) -> Told:
+def _mapped(ends: CellInterval, growing: Callable[[float], float]) -> CellInterval:
     return None if ends is None else (growing(ends[0]), growing(ends[1]))
 
 
-def _product(one: Told, other: Told) -> Told:
+def _product(one: CellInterval, other: CellInterval) -> CellInterval:
     if one is None or other is None:
         return None
     products = [left * right for left in one for right in other]

@@ -304,7 +304,7 @@ class _Cells:
                     yield (row, place), value
 
     def _alone(self, rows: Sequence[Row]) -> Iterable[tuple[Row, int]]:
-        """The rows that can be told from all others by their columns without noise and their release rows."""
+        """The rows that differ from all others in their columns without noise or their release rows."""
         keys = [tuple(row[place] for place in self.keys) for row in rows]
         times = Counter(keys)
         return ((key, at) for at, key in enumerate(keys) if times[key] == 1)

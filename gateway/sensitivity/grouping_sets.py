@@ -107,7 +107,9 @@ def constant_per_unit(plan: Aggregate) -> bool:
         if isinstance(node, Join) and node.outer:
             return False
     single = {
-        node.table.name for node in walk_nodes(child) if isinstance(node, Scan) and _one_row(node)
+        node.table.name
+        for node in walk_nodes(child)
+        if isinstance(node, Scan) and node.table.has_one_row
     }
     refs = [one for _, key in plan.keys for one in walk_scalar(key) if isinstance(one, Ref)]
     return all(
@@ -115,11 +117,6 @@ def constant_per_unit(plan: Aggregate) -> bool:
         or (one.field.origins and {each.table for each in one.field.origins} <= single)
         for one in refs
     )
-
-
-def _one_row(scan: Scan) -> bool:
-    protection = scan.table.protection
-    return protection is not None and protection.rows_per_unit == 1
 
 
 # computed from counts, sums and sums of squares and products

@@ -5,11 +5,11 @@ from typing import TypeAlias
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage
 from gateway.catalog.tables import is_system_table
+from gateway.datasets.view import Question
 from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
 from gateway.plan.relations import StagedRows
-from gateway.policy.subjects import Subject
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
 from gateway.release_cache.group_sizes import stored_sizes
@@ -29,7 +29,7 @@ from gateway.stages.quote import audit_release
 from gateway.stages.record import QueryRecord
 from gateway.stages.repeat_cache import RepeatCache
 
-SystemRows: TypeAlias = Callable[[Subject, str], StagedRows]
+SystemRows: TypeAlias = Callable[[Question, str], StagedRows]
 
 
 def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and write
@@ -71,9 +71,7 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
                 case Fetch():
                     own = is_system_table(step.table)
                     rows = (
-                        system_rows(query.question.subject, step.table.name)
-                        if own
-                        else source.fetch(step)
+                        system_rows(query.question, step.table.name) if own else source.fetch(step)
                     )
                     constants[step.name] = table_constant(step, rows)
                 case Empty():

@@ -17,6 +17,7 @@ from gateway.columnar.intervals import IntervalRows
 from gateway.datasets.view import BoundQuery
 from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
+from gateway.policy.levels import level_notices
 from gateway.pricing.accuracy import add_margins
 from gateway.pricing.price import AnalyzedQuery, estimate_price
 from gateway.requests.request import Answer, Estimate
@@ -85,6 +86,7 @@ def finish_query(
         delta=bill.delta,
         notices=(
             *bill.notices,
+            *level_notices(done.query.decision.levels),
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
             *simulated.notices,
             *((UNDEFINED,) if result.undefined or done.undefined else ()),
@@ -153,6 +155,7 @@ def defer_query(done: Released) -> DeferredStatement:
     sql = query.cut.finishing.guarded if undefined else None
     notices = (
         *done.bill.notices,
+        *level_notices(query.decision.levels),
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )

@@ -29,8 +29,8 @@ from gateway.engines.sharding import shard_count
 from gateway.engines.sql.group_limits import Key
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import ReleaseNoise
-from gateway.plan.node import BrokenPlan, walk_nodes
-from gateway.plan.relations import Scan, StagedRows
+from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows, stored_tables
 from gateway.pricing.price import AnalyzedQuery
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
@@ -87,10 +87,7 @@ class SourceAccess:
         if self._preparation is None:
             # of the whole statement: what is bought of it may change until it is charged
             scanned = {
-                one.table.name
-                for release in self.query.cut.releases
-                for one in walk_nodes(release.plan)
-                if isinstance(one, Scan)
+                name for release in self.query.cut.releases for name in stored_tables(release.plan)
             }
             tables = sorted(scanned | {one.name for one in fetched})
             self._preparation = source.database.prepare(

@@ -20,7 +20,7 @@ from gateway.budget.balances import balance_of
 from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
 from gateway.overlap.auditor import audit
-from gateway.overlap.inputs import NewQuery
+from gateway.overlap.question_part import NewQuery
 from gateway.plan.relations import StagedRows
 from gateway.pricing.price import (
     AnalyzedQuery,
@@ -137,7 +137,7 @@ def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
     require_worth(policy, context.price, plan.bought)
-    scopes = tuple(one.ground for one in plan.parts if one.shares.cost)
+    scopes = tuple(one.scope for one in plan.parts if one.shares.cost)
     cells = confining_cells(scopes, policy.dataset, context.basis.proven) if scopes else None
     releases = plan_noise(plan, cells)
     if context.members is not None and not context.is_fresh:

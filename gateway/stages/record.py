@@ -3,7 +3,7 @@
 A query is answered, answered from the cache, refused or failed. Stages tell the record how far the query came, and
 the record writes the trail's line before the client hears of the outcome.
 
-INVARIANT: each query ends in one record of its outcome. Where it cannot be written, the client is told that instead.
+INVARIANT: each query ends in one record of its outcome. If it cannot be written, the client gets that error instead.
 A cached answer that tells its reader something new is recorded with the event that says so; if it then fails, a second
 record says that.
 INVARIANT: what was measured is durable before an answer leaves, so that nothing is measured again for the next query.
@@ -144,7 +144,7 @@ class QueryRecord:
         self._progress, self._refused = Progress.ASKED, request
 
     def write_cached(self, draft: Draft) -> None:
-        """The trail's line of a cached answer, in the transaction that notes who is told of it."""
+        """The trail's line of a cached answer, in the transaction that adds its recipient."""
         self._trail.append(draft, QuestionRecord(RecordKind.REUSED, self.asked))
 
     def set_cached(self) -> None:

@@ -2,7 +2,7 @@
 
 INVARIANT: a reply leaves at a multiple of the grid after its query came in, whether it is an answer or a refusal. Only a
 gateway that stops lets it go earlier.
-INVARIANT: a client that cancelled is told so, even if the answer was ready. Otherwise the moment of cancelling would tell
+INVARIANT: a client that cancelled gets that error, even if the answer was ready. Otherwise the moment of cancelling would tell
 when it was ready.
 
 The record of a query and its answer to a repeated key are written when the query is replied to. So asking for these again

@@ -109,16 +109,16 @@ class Anchor:
             self._end += len(line)
             self._learn(position, facts)
 
-    def begin(self, anchored: AnchorContent, aside: Path | None = None) -> None:
-        """Start the file anew from `anchored`, and keep the previous one as `aside`.
+    def begin(self, anchored: AnchorContent, previous: Path | None = None) -> None:
+        """Start the file anew from `anchored`, and keep the previous one as `previous`.
 
-        Without `aside` there was none; if another gateway began one meanwhile, that one stays.
+        Without `previous` there was none; if another gateway began one meanwhile, that one stays.
         """
         with self._alone():
-            if aside is None and self._catch_up():
+            if previous is None and self._catch_up():
                 return
-            if aside is not None and self.path.exists():
-                self.path.rename(aside)
+            if previous is not None and self.path.exists():
+                self.path.rename(previous)
             self._position, self._facts = anchored.position, dict(anchored.facts)
             self._rewrite()
 

@@ -19,7 +19,7 @@ from gateway.state.draft import Draft
 
 Outcome = TypeVar("Outcome")
 Step = Callable[[Draft], Outcome]
-Told = tuple[object, BaseException | None]
+StepResult = tuple[object, BaseException | None]
 _LARGEST_BATCH = 256
 
 
@@ -56,13 +56,13 @@ class Ticket(Generic[Outcome]):
         self._outcome, self._error = None, error
 
     @property
-    def told(self) -> Told:
+    def step_result(self) -> StepResult:
         """The outcome that the caller gets if nothing else happens."""
         return self._outcome, self._error
 
-    def tell(self, told: Told) -> None:
+    def set_result(self, result: StepResult) -> None:
         """Set another outcome."""
-        self._outcome, self._error = told  # type: ignore[assignment]  # it was this ticket's own
+        self._outcome, self._error = result  # type: ignore[assignment]  # it was this ticket's own
 
     def result(self) -> Outcome:
         if self._error is not None:
@@ -121,9 +121,9 @@ class Tickets:
             self._work(batch)
         except BaseException as error:
             # a Ctrl-C is meant for this thread; the other callers are told that their steps failed
-            told = error if isinstance(error, Exception) else _unavailable()
+            result = error if isinstance(error, Exception) else _unavailable()
             for ticket in batch:
-                ticket.fail(told)
+                ticket.fail(result)
             raise
         finally:
             with self._lock:

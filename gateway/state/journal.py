@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorLost, Committed, Emit, StateLost, ignore_event
 from gateway.state.anchor import Anchor, Position, hold_state, last_position, require_not_behind
-from gateway.state.commit_queue import Outcome, Step, Ticket, Tickets, Told
+from gateway.state.commit_queue import Outcome, Step, StepResult, Ticket, Tickets
 from gateway.state.connections import SocketWatchdog
 from gateway.state.draft import WRITERS_LOCK, Draft, Driver, Memory, write_rows
 from gateway.state.tables import trail_records
@@ -46,7 +46,7 @@ class _Written:
 
     position: Position
     facts: Mapping[str, Mapping[str, str | None]]
-    told: Sequence[Told]
+    result: Sequence[StepResult]
 
 
 class Journal:
@@ -112,7 +112,7 @@ class Journal:
                 self._isolate(batch, poisoned.cause)
                 return
             except (BackendUnavailable, OperatorError, OSError) as problem:
-                _fail(batch, self._told(problem))
+                _fail(batch, self._caller_error(problem))
                 return
             if written is not None:
                 self._drop_anchor(batch, written)
@@ -164,15 +164,15 @@ class Journal:
         self._memory = None  # the memory counts again when this batch is durable
         landed = _landed(connection, tried)
         if landed is not None:
-            for ticket, told in zip(batch, landed.told, strict=True):
-                ticket.tell(told)  # a later attempt may have read what this one wrote
+            for ticket, result in zip(batch, landed.result, strict=True):
+                ticket.set_result(result)  # a later attempt may have read what this one wrote
             return landed
         drafts = [draft for one in batch if one.run(draft := memory.draft(connection))]
         rows = [row for draft in drafts for row in draft.rows]
         facts = {name: fact for draft in drafts for name, fact in draft.facts.items()}
         written = None
         if rows or facts:
-            written = _Written(memory.position, facts, [ticket.told for ticket in batch])
+            written = _Written(memory.position, facts, [ticket.step_result for ticket in batch])
         if written is not None and rows:
             tried.append(written)
             write_rows(_driver(connection), rows)
@@ -191,7 +191,7 @@ class Journal:
             except _Poisoned as poisoned:
                 _fail([ticket], poisoned.cause)
             except (BackendUnavailable, OperatorError, OSError) as problem:
-                _fail([ticket], self._told(problem))
+                _fail([ticket], self._caller_error(problem))
             else:
                 if written is not None:
                     self._drop_anchor([ticket], written)
@@ -208,7 +208,9 @@ class Journal:
         hint = "the operator must make the anchor writable"
         return BackendUnavailable(Code.ANCHOR_UNAVAILABLE, hint=hint)
 
-    def _told(self, problem: BackendUnavailable | OperatorError | OSError) -> BackendUnavailable:
+    def _caller_error(
+        self, problem: BackendUnavailable | OperatorError | OSError
+    ) -> BackendUnavailable:
         """The error for callers: a foreign state is the operator's concern; an analyst is told to try later."""
         if isinstance(problem, BackendUnavailable):
             return problem

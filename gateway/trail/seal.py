@@ -59,7 +59,7 @@ _EVENT: Final = ("dataset", "ordinal", "moment", "kind", "subject", "query_id", 
 
 
 class ForgedRow(Exception):
-    """A row is not as it was written, or is missing: somebody changed the state."""
+    """A row is not as it was written, or is missing: the state was changed."""
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,10 @@ class TwinDirectory:
 def make_place(home: Path, account: OsUser) -> TwinDirectory:
     """A directory that `account` can reach, below the home where that is possible."""
     with translate_os_errors(home):
-        shelf = _shelf(home, account)
-        with hold_lock(shelf / "start.lock", _WAIT), ExitStack() as undo:
-            _sweep(shelf, account)
-            place = ServerDirectory(shelf / secrets.token_hex(8))
+        parent = _parent_directory(home, account)
+        with hold_lock(parent / "start.lock", _WAIT), ExitStack() as undo:
+            _sweep(parent, account)
+            place = ServerDirectory(parent / secrets.token_hex(8))
             place.path.mkdir()
             undo.callback(shutil.rmtree, place.path, ignore_errors=True)
             place.path.chmod(_open_mode())
@@ -86,12 +86,12 @@ def make_place(home: Path, account: OsUser) -> TwinDirectory:
     return TwinDirectory(place, account, socket_dir, alive, held)
 
 
-def _shelf(home: Path, account: OsUser) -> Path:
-    for shelf in (home / "twin", SYSTEM / "twins"):
+def _parent_directory(home: Path, account: OsUser) -> Path:
+    for parent in (home / "twin", SYSTEM / "twins"):
         with suppress(PermissionError):
-            make_directory(shelf, _open_mode())
-            if account.may_use(shelf):
-                return shelf
+            make_directory(parent, _open_mode())
+            if account.may_use(parent):
+                return parent
     raise OperatorError(
         Code.HOME_UNUSABLE,
         f"uid {account.uid}, as which the twin runs, can reach neither `{home}` nor `{SYSTEM}`",
@@ -99,9 +99,9 @@ def _shelf(home: Path, account: OsUser) -> Path:
     )
 
 
-def _sweep(shelf: Path, account: OsUser) -> None:
+def _sweep(parent: Path, account: OsUser) -> None:
     """Remove the directories of dead gateways."""
-    for path in shelf.iterdir():
+    for path in parent.iterdir():
         place = ServerDirectory(path)
         if path.is_dir() and is_free(_alive(place)) and is_free(place.server_lock):
             _remove(place, account)

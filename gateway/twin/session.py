@@ -22,6 +22,7 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, PollingStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from gateway.binding.text.search_path import search_path_text
 from gateway.columnar.texts import Packing, TextRows, array_text
 from gateway.events import Crashed, Emit, ignore_event
 from gateway.twin.errors import CANCELLED, GONE, TwinRefused, session_gone, twin_refusal
@@ -148,6 +149,7 @@ class StatementDescription:
 
 TypeNames: TypeAlias = MutableMapping[tuple[int, int], str]
 
+_SEARCH: Final = "SELECT pg_catalog.set_config('search_path', $1, false)"
 _NAMES_OF_TYPES: Final = (
     "SELECT pg_catalog.format_type(o, m) FROM ROWS FROM (pg_catalog.unnest($1::oid[]), "
     "pg_catalog.unnest($2::int4[])) WITH ORDINALITY AS t(o, m, n) ORDER BY n"
@@ -201,6 +203,10 @@ class TwinSession:
                 if connection.status == ConnStatus.OK:
                     connection.exit_pipeline_mode()
         return self._described(said)
+
+    def search(self, schemas: Sequence[str]) -> None:
+        """Look names without a schema up in these schemas, until the session is released."""
+        self.run(_SEARCH, [search_path_text(schemas)])
 
     def run(
         self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000

@@ -27,17 +27,19 @@ from psycopg import sql
 
 from gateway.binding.text.classify import (
     ENCODINGS,
-    FIRST_SEARCHED,
     IDLE_LIMITS,
     ON,
     OWN_PREFIX,
-    SEARCHED,
     SETTINGS,
+    WITHOUT_EFFECT,
 )
+from gateway.binding.text.search_path import FIRST_SEARCHED, NAME_IN_PATH, SYSTEM_PREFIX
 
 _RENAMED: Final = {
     "set_config": "text, text, boolean",
+    "pg_available_extensions": "",
     "pg_backend_pid": "",
+    "pg_blocking_pids": "integer",
     "pg_tablespace_location": "oid",
 }
 _SIZES: Final = ("name", "oid")
@@ -61,14 +63,16 @@ RETURN coalesce(name = ANY ({names}), false) AND CASE
     WHEN name = 'standard_conforming_strings' THEN pg_catalog.lower(value) = ANY ({on})
     WHEN name = 'search_path' THEN NOT EXISTS (
         SELECT FROM pg_catalog.unnest(pg_catalog.string_to_array(value, ',')) WITH ORDINALITY AS s(part, place)
-        WHERE pg_catalog.btrim(part, ' "') <> ALL ({searched})
-          AND (place > 1 OR pg_catalog.btrim(part, ' "') <> {first}))
+        WHERE part !~ {name}
+           OR pg_catalog.starts_with(pg_catalog.lower(pg_catalog.btrim(part, E' \t\n\v\f\r"')), {system})
+          AND (place > 1 OR pg_catalog.btrim(part, E' \t\n\v\f\r"') <> {first}))
     ELSE true END
 """
 _SET_CONFIG: Final = """
 CREATE FUNCTION pg_catalog.set_config(setting_name text, new_value text, is_local boolean) RETURNS text
 LANGUAGE sql VOLATILE SECURITY DEFINER
-RETURN CASE WHEN pg_catalog.may_set(pg_catalog.lower(setting_name), new_value)
+RETURN CASE WHEN pg_catalog.lower(setting_name) = ANY ({without_effect}) THEN new_value
+            WHEN pg_catalog.may_set(pg_catalog.lower(setting_name), new_value)
             THEN pg_catalog.set_config_of_server(setting_name, new_value, is_local)
             ELSE pg_catalog.refuse_setting(setting_name) END
 """
@@ -79,6 +83,15 @@ RETURN coalesce(nullif(pg_catalog.current_setting('gateway.process', true), ''):
 _LOCATION: Final = """
 CREATE FUNCTION pg_catalog.pg_tablespace_location(oid) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN $1 IS NULL THEN NULL::text ELSE '' END
+"""
+_EXTENSIONS: Final = """
+CREATE FUNCTION pg_catalog.pg_available_extensions(OUT name name, OUT default_version text, OUT comment text)
+RETURNS SETOF record LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC SELECT NULL::name, NULL::text, NULL::text WHERE false; END
+"""
+_BLOCKING: Final = """
+CREATE FUNCTION pg_catalog.pg_blocking_pids(integer) RETURNS integer[] LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN $1 IS NULL THEN NULL::integer[] ELSE '{}'::integer[] END
 """
 _SIZE: Final = """
 CREATE FUNCTION pg_catalog.pg_database_size({type}) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
@@ -111,10 +124,12 @@ def shadow_statements() -> Iterator[sql.Composable]:
         encodings=_list(ENCODINGS),
         idle=_list(IDLE_LIMITS),
         on=_list(ON),
-        searched=_list(SEARCHED),
+        name=sql.Literal(f"^{NAME_IN_PATH}$"),
+        system=sql.Literal(SYSTEM_PREFIX),
         first=sql.Literal(FIRST_SEARCHED),
     )
-    yield from map(sql.SQL, (_SET_CONFIG, _PROCESS, _LOCATION))
+    yield sql.SQL(_SET_CONFIG).format(without_effect=_list(WITHOUT_EFFECT - IDLE_LIMITS))
+    yield from map(sql.SQL, (_PROCESS, _LOCATION, _EXTENSIONS, _BLOCKING))
     yield from (sql.SQL(_SIZE).format(type=sql.SQL(type_)) for type_ in _SIZES)
     yield sql.SQL(_ACTIVITY)
 
@@ -252,6 +267,26 @@ NAMES: Final = (
        LANGUAGE sql STABLE PARALLEL SAFE
        RETURN CASE WHEN $1 = pg_catalog.current_database()
                    THEN pg_catalog.current_database_of_server()::text ELSE $1 END""",
+)
+
+# From a shown name of three parts to the two that the server reads. As above, a function that is one expression is put in
+# the place of the built-in one, in casts too.
+CLASS_NAMES: Final = (
+    *(
+        f"""CREATE FUNCTION pg_catalog.{name}_of_server(text) RETURNS regclass
+           LANGUAGE internal STABLE STRICT PARALLEL SAFE AS '{internal}'"""
+        for name, internal in (("regclass", "text_regclass"), ("to_regclass", "to_regclass"))
+    ),
+    """CREATE FUNCTION pg_catalog.without_database(text) RETURNS text
+       LANGUAGE sql STABLE PARALLEL SAFE
+       RETURN pg_catalog.regexp_replace($1,
+           '^"?' || pg_catalog.current_database() || '"?[.](("[^"]+"|[^".]+)[.]("[^"]+"|[^".]+))$', '\\1')""",
+    *(
+        f"""CREATE OR REPLACE FUNCTION pg_catalog.{name}(text) RETURNS regclass
+           LANGUAGE sql STABLE PARALLEL SAFE
+           RETURN pg_catalog.{name}_of_server(pg_catalog.without_database($1))"""
+        for name in ("regclass", "to_regclass")
+    ),
 )
 
 # These read `pg_roles`, which must be restricted to the own role by then.

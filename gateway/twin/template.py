@@ -14,18 +14,19 @@ setting is involved, because a client can change those.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
 
 import psycopg
 from psycopg import sql
 
 from gateway.twin.server import OUTSIDE
 from gateway.twin.shadow_functions import (
+    CLASS_NAMES,
     NAMES,
     NAMES_BY_NUMBER,
     probe_statements,
     shadow_statements,
 )
+from gateway.twin.stand_ins import stand_in_statements
 
 VOLATILE_KEPT: Mapping[str, str] = MappingProxyType(
     {
@@ -36,6 +37,7 @@ VOLATILE_KEPT: Mapping[str, str] = MappingProxyType(
         "pg_advisory_unlock_all": "part of asyncpg's reset; nobody can take such a lock",
         "pg_indexes_size": "an empty table's size, for `\\di+`",
         "pg_is_in_recovery": "drivers ask whether this is a primary; always false",
+        "pg_is_wal_replay_paused": "part of how pgAdmin connects; nothing is replayed",
         "pg_partition_ancestors": "part of `\\d`; nothing is partitioned",
         "pg_partition_tree": "part of `\\dP`; nothing is partitioned",
         "pg_relation_size": "an empty table's size, for `\\dt+`",
@@ -53,7 +55,6 @@ VOLATILE_KEPT: Mapping[str, str] = MappingProxyType(
 )
 
 _RUNS_TEXT = "runs SQL from a text, past the allow-list of statements"
-_OTHERS = "tells of other connections"
 _FILES = "tells of the server's files"
 _ADDRESS = "tells where the server or its clients are"
 _BY_NUMBER = "names any object of the server by number, other databases and roles among them"
@@ -83,7 +84,7 @@ FUNCTIONS_TAKEN: Mapping[str, str] = MappingProxyType(
         "fmgr_internal_validator": _FILES,
         "fmgr_sql_validator": _FILES,
         "pg_available_extension_versions": _FILES,
-        "pg_available_extensions": _FILES,
+        "pg_available_extensions_of_server": _FILES,
         "pg_extension_update_paths": _FILES,
         "pg_filenode_relation": _FILES,
         "pg_numa_available": "tells of the machine",
@@ -142,40 +143,6 @@ STATISTICS_KEPT: frozenset[str] = frozenset(
     }
 )
 
-STATISTICS_VIEWS_KEPT: frozenset[str] = frozenset(
-    {
-        "pg_stat_all_indexes",
-        "pg_stat_all_tables",
-        "pg_stat_sys_indexes",
-        "pg_stat_sys_tables",
-        "pg_stat_user_indexes",
-        "pg_stat_user_tables",
-    }
-)
-
-# a view of ours has this name: one row, of oneself
-ACTIVITY: Final = "pg_stat_activity"
-
-RELATIONS_TAKEN: Mapping[str, str] = MappingProxyType(
-    {
-        "pg_available_extension_versions": _FILES,
-        "pg_available_extensions": _FILES,
-        "pg_db_role_setting": "tells the settings of other roles",
-        "pg_group": "lists the roles",
-        "pg_largeobject_metadata": "large objects are a channel between analysts",
-        "pg_locks": _OTHERS,
-        "pg_parameter_acl": "tells what other roles may set",
-        "pg_prepared_xacts": _OTHERS,
-        "pg_publication_tables": "replication",
-        "pg_replication_origin": "replication",
-        "pg_replication_slots": "replication",
-        "pg_shdepend": "counts what every database and role of the server has",
-        "pg_subscription": "replication",
-        "pg_subscription_rel": "replication",
-        "pg_wait_events": "tells of the server",
-    }
-)
-
 LANGUAGES_TAKEN: Mapping[str, str] = MappingProxyType(
     {
         "plpgsql": "a program can do what no statement shows, `DO` among them",
@@ -199,15 +166,6 @@ WHERE pg_catalog.has_function_privilege('public', p.oid, 'EXECUTE')
   )
 """
 
-_STATISTICS_VIEWS_TAKEN = """
-SELECT c.relname
-FROM pg_catalog.pg_class AS c
-WHERE c.relnamespace = 'pg_catalog'::regnamespace
-  AND c.relname ~ '^pg_stat(io)?_'
-  AND c.relkind = 'v'
-  AND NOT c.relname = ANY (%(kept)s)
-"""
-
 # SQL functions that read pg_database with the rights of their caller must read the view instead
 _READERS_OF_DATABASES = """
 SELECT pg_catalog.pg_get_functiondef(oid)
@@ -226,7 +184,7 @@ _OWN_NAMES_ALONE = (
        SELECT oid, pg_catalog.current_database() AS datname, datdba, encoding, datlocprovider, datistemplate,
               datallowconn, dathasloginevt, -1 AS datconnlimit, '0'::xid AS datfrozenxid,
               '0'::xid AS datminmxid, dattablespace, datcollate, datctype, datlocale, daticurules,
-              datcollversion, NULL::aclitem[] AS datacl, datlocale AS daticulocale
+              datcollversion, NULL::aclitem[] AS datacl, datlocale AS daticulocale, 1262::oid AS tableoid
        FROM pg_catalog.pg_database_of_all
        WHERE datname = pg_catalog.current_database_of_server()""",
     "GRANT SELECT ON pg_catalog.pg_database TO PUBLIC",
@@ -275,7 +233,7 @@ def _rename(template: psycopg.Connection) -> None:
     readers = template.execute(_READERS_OF_DATABASES).fetchall()
     statements: list[sql.Composable] = [
         sql.SQL("SET LOCAL allow_system_table_mods = on"),
-        *map(sql.SQL, (*NAMES, *_OWN_NAMES_ALONE, *NAMES_BY_NUMBER)),
+        *map(sql.SQL, (*NAMES, *CLASS_NAMES, *_OWN_NAMES_ALONE, *NAMES_BY_NUMBER)),
         # in PostgreSQL's own rendering, where the name now means the view
         *(sql.SQL(definition) for (definition,) in readers),
         *probe_statements(template),
@@ -299,10 +257,6 @@ def _take_routines(template: psycopg.Connection) -> None:
 
 
 def _take_relations(template: psycopg.Connection) -> None:
-    views = template.execute(
-        _STATISTICS_VIEWS_TAKEN, {"kept": [*STATISTICS_VIEWS_KEPT, ACTIVITY]}
-    ).fetchall()
-    names = sorted({*RELATIONS_TAKEN, *(name for (name,) in views)})
-    relations = sql.SQL(", ").join(sql.Identifier("pg_catalog", name) for name in names)
-    template.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(relations))
+    template.execute("SET LOCAL allow_system_table_mods = on")
+    template.execute(sql.SQL(";").join(stand_in_statements(template)))
     template.execute("REVOKE UPDATE ON pg_catalog.pg_settings FROM PUBLIC")

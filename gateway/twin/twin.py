@@ -10,6 +10,7 @@ from typing import Self
 
 import psycopg
 
+from gateway.binding.text.search_path import search_path_text
 from gateway.catalog.zones import UTC_NAME
 from gateway.events import Emit, TwinStarted, ignore_event
 from gateway.postgres_server.directories import Home, find_directory
@@ -28,7 +29,7 @@ from gateway.twin.pool import (
 from gateway.twin.session import TwinSession, TypeNames
 from gateway.twin.shadow_functions import SessionNames
 from gateway.twin.supervisor import Life, Supervisor, begin_life
-from gateway.twin.visible_tables import VisibleTables
+from gateway.twin.visible_tables import VisibleTables, search_path
 
 _ENTER_S = 10.0
 _ENTER_AGAIN_S = 0.02
@@ -124,11 +125,12 @@ class Twin:
     ) -> TwinConnection:
         """Log in; try again while a server that just ended is replaced."""
         deadline = time.monotonic() + _ENTER_S
-        names = SessionNames(subject).settings()
+        fixed = {"search_path": search_path_text(search_path(tables))}
+        fixed |= SessionNames(subject).settings()
         while True:
             life = self._supervisor.life()
             try:
-                return log_in(life, life.roles.login(subject, tables), names, settings)
+                return log_in(life, life.roles.login(subject, tables), fixed, settings)
             except (TwinRefused, psycopg.OperationalError) as error:
                 if isinstance(error, TwinRefused) and error.sqlstate != GONE:
                     raise

@@ -12,14 +12,13 @@ table.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import psycopg
 from psycopg import sql
 
-from gateway.catalog.tables import OWN_TABLES, Dataset, Table
-
-DEFAULT_SCHEMA = "public"
+from gateway.catalog.tables import DEFAULT_SCHEMA, OWN_TABLES, Dataset, KeyReference, Table
+from gateway.catalog.types import Family
 
 
 @dataclass(frozen=True, order=True)
@@ -34,7 +33,7 @@ class VisibleColumn:
 
 @dataclass(frozen=True, order=True)
 class ForeignKey:
-    """Columns that refer to the primary key of another table."""
+    """Columns that refer to unique columns of another table."""
 
     columns: tuple[str, ...]
     schema: str
@@ -42,9 +41,12 @@ class ForeignKey:
     references: tuple[str, ...]
 
 
+NOT_SEARCHED: Final = -1
+
+
 @dataclass(frozen=True, order=True)
 class VisibleTable:
-    """An empty table of the twin."""
+    """An empty table of the twin; `searched` is the place of its schema in the search path of sessions."""
 
     name: str
     columns: tuple[VisibleColumn, ...]
@@ -52,6 +54,8 @@ class VisibleTable:
     foreign_keys: tuple[ForeignKey, ...] = ()
     comment: str = ""
     schema: str = DEFAULT_SCHEMA
+    unique: tuple[tuple[str, ...], ...] = ()
+    searched: int = NOT_SEARCHED
 
 
 VisibleTables: TypeAlias = frozenset[VisibleTable]
@@ -60,37 +64,63 @@ VisibleTables: TypeAlias = frozenset[VisibleTable]
 def visible_tables(projection: Dataset) -> VisibleTables:
     """The twin's tables for a subject's part of a dataset, and the gateway's own tables.
 
-    A unit key is a primary key if a unit has one row; a join to such a table is a foreign key.
+    Keys are the source's, as far as their columns are visible. A unit key is unique if a unit has one row. A join
+    to unique columns is a foreign key too.
     """
-    tables = (*projection.tables, *OWN_TABLES.values())
-    keys = {table.name: _primary_key(table) for table in tables}
-    return frozenset(_visible(table, keys) for table in tables)
+    tables = {table.name: table for table in (*projection.tables, *OWN_TABLES.values())}
+    path = projection.searched if projection.search_path else ()
+    return frozenset(_visible(table, tables, path) for table in tables.values())
 
 
-def _visible(table: Table, keys: dict[str, tuple[str, ...]]) -> VisibleTable:
-    schema, name = _split(table.name)
-    primary_key = keys[table.name]
-    foreign_keys = (
-        ForeignKey((column.name,), *_split(column.joins.table), (column.joins.column,))
-        for column in table.columns
-        if column.joins is not None and keys[column.joins.table] == (column.joins.column,)
-    )
+def search_path(tables: VisibleTables) -> tuple[str, ...]:
+    """The search path with which sessions on these tables begin."""
+    places = {one.searched: one.schema for one in tables if one.searched != NOT_SEARCHED}
+    return tuple(schema for _, schema in sorted(places.items())) or (DEFAULT_SCHEMA,)
+
+
+def _visible(table: Table, tables: Mapping[str, Table], path: Sequence[str]) -> VisibleTable:
+    primary_key, *unique = _keys(table) or ((),)
     columns = tuple(
         VisibleColumn(column.name, str(column.type), not_null=not column.nullable)
         for column in table.columns
     )
-    return VisibleTable(name, columns, primary_key, tuple(foreign_keys), schema=schema)
+    return VisibleTable(
+        table.bare_name,
+        columns,
+        primary_key,
+        tuple(_foreign_keys(table, tables)),
+        schema=table.schema,
+        unique=tuple(unique),
+        searched=path.index(table.schema) if table.schema in path else NOT_SEARCHED,
+    )
 
 
-def _primary_key(table: Table) -> tuple[str, ...]:
-    if table.protection is None or table.protection.rows_per_unit != 1:
-        return ()
-    return (table.protection.unit_key,)
+def _keys(table: Table) -> list[tuple[str, ...]]:
+    """The primary key, and other unique columns behind it."""
+    found = [table.primary_key] if table.primary_key else []
+    key = table.unit_column
+    if key is not None and table.has_one_row:
+        found.append((key.name,))
+    return list(dict.fromkeys(found))
 
 
-def _split(name: str) -> tuple[str, str]:
-    schema, dot, bare = name.rpartition(".")
-    return (schema, bare) if dot else (DEFAULT_SCHEMA, name)
+def _families(table: Table, columns: Sequence[str]) -> list[Family]:
+    """PostgreSQL takes no foreign key between types that it does not compare."""
+    return [one.type.family for name in columns if (one := table.column(name)) is not None]
+
+
+def _foreign_keys(table: Table, tables: Mapping[str, Table]) -> Iterator[ForeignKey]:
+    joins = [
+        KeyReference((one.name,), one.joins.table, (one.joins.column,))
+        for one in table.columns
+        if one.joins is not None
+    ]
+    for key in dict.fromkeys((*table.foreign_keys, *joins)):
+        target = tables.get(key.table)
+        if target is None or key.references not in _keys(target):
+            continue
+        if _families(table, key.columns) == _families(target, key.references):
+            yield ForeignKey(key.columns, target.schema, target.bare_name, key.references)
 
 
 _LONGEST_NAME = 63  # bytes; PostgreSQL would truncate longer names, and two names could become one
@@ -140,6 +170,7 @@ def _table(table: VisibleTable, types: Mapping[str, sql.SQL]) -> sql.Composed:
     parts = [_column(column, types) for column in table.columns]
     if table.primary_key:
         parts.append(sql.SQL("PRIMARY KEY ({})").format(_listed(table.primary_key)))
+    parts += [sql.SQL("UNIQUE ({})").format(_listed(one)) for one in table.unique]
     return sql.SQL("CREATE TABLE {} ({})").format(_name(table), sql.SQL(", ").join(parts))
 
 

@@ -1,4 +1,4 @@
-"""Log-ins by name: a key of the name's own lets in, and goes on doing so only while it is valid."""
+"""Log-ins by name: a valid key of that name is accepted, and only while it is valid."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Several gateways, many threads, one budget: it is given once."""
+"""Several gateways and many threads spend one budget only once."""
 
 import json
 import os

@@ -16,13 +16,14 @@ from fix_gateway import (
     CLINIC,
     KEY,
     NASTY,
-    House,
+    Installation,
     Typed,
     environment,
     gateway,
     limits,
 )
 from fix_ledger import declare_ledger
+from warm_python import forks
 
 from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
@@ -35,7 +36,7 @@ from gateway.trail.chain import canonical_json
 
 def test_subject_is_suspended_listed_and_resumed(typed: Typed) -> None:
     """Each act is told, is done once, and has its record; names that nobody has are refused."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
     said = typed.done("subject", "suspend", "alice", "--dataset", "clinic")
     assert said == "alice is suspended on clinic\n"
@@ -52,7 +53,7 @@ def test_subject_is_suspended_listed_and_resumed(typed: Typed) -> None:
         done = typed.run("subject", "suspend", *arguments)
         assert done.code == 2
         assert code in done.err
-    kinds = typed.house.rows(
+    kinds = typed.installation.rows(
         "SELECT kind FROM trail_records WHERE kind LIKE 'subject%' ORDER BY seq"
     )
     assert [kind for (kind,) in kinds] == ["subject_suspended"] * 2 + ["subject_resumed"] * 2
@@ -68,9 +69,13 @@ def test_key_create_prints_the_key_alone(typed: Typed) -> None:
     key = parse_key(out.removesuffix("\n"))
     assert key is not None
     secret = key.secret.get_secret_value()
-    for (row,) in typed.house.rows("SELECT row(k.*, t.*)::text FROM api_keys k, trail_records t"):
+    for (row,) in typed.installation.rows(
+        "SELECT row(k.*, t.*)::text FROM api_keys k, trail_records t"
+    ):
         assert secret not in str(row)
-    assert typed.house.rows("SELECT kind, subject FROM trail_records") == [("key_created", "alice")]
+    assert typed.installation.rows("SELECT kind, subject FROM trail_records") == [
+        ("key_created", "alice")
+    ]
 
 
 def test_key_create_is_refused_when_there_is_no_such_subject(typed: Typed) -> None:
@@ -81,7 +86,7 @@ def test_key_create_is_refused_when_there_is_no_such_subject(typed: Typed) -> No
         assert "GW810" in done.err
         assert "\x1b" not in done.err
         assert len(done.err.splitlines()) == 2
-    assert typed.house.rows("SELECT FROM trail_records") == []
+    assert typed.installation.rows("SELECT FROM trail_records") == []
 
 
 def test_key_create_is_refused_when_the_duration_is_none(typed: Typed) -> None:
@@ -90,12 +95,12 @@ def test_key_create_is_refused_when_the_duration_is_none(typed: Typed) -> None:
         done = typed.run("key", "create", "alice", f"--expires={duration}")
         assert (done.code, done.out) == (2, "")
         assert "GW815" in done.err
-    assert typed.house.rows("SELECT FROM api_keys") == []
+    assert typed.installation.rows("SELECT FROM api_keys") == []
 
 
 def test_key_create_says_so_when_there_are_no_subjects(typed: Typed) -> None:
     """A missing subjects file is told by its name."""
-    (typed.house.home / "policies" / "subjects.yaml").unlink()
+    (typed.installation.home / "policies" / "subjects.yaml").unlink()
     done = typed.run("key", "create", "alice")
     assert done.code == 2
     assert "subjects.yaml" in done.err
@@ -147,7 +152,7 @@ def test_key_revoke_is_refused_when_there_is_no_such_key(typed: Typed) -> None:
 
 
 def with_books(typed: Typed) -> None:
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
         clerk.ask(ALICE, "0.1")
         clerk.ask(CHEMIST, "0.1", delta="1e-9")
@@ -185,24 +190,24 @@ def test_budget_show_prints_one_dataset_when_it_is_named(typed: Typed) -> None:
 def test_budget_grant_changes_what_it_names_and_nothing_else(typed: Typed) -> None:
     """What is left out stays as it is, and every change is recorded with who made it."""
     with_books(typed)
-    before = typed.house.limits()
+    before = typed.installation.limits()
     out = typed.done("budget", "grant", ALICE, "--epsilon", "0.75")
     assert f"{ALICE}: epsilon 2 -> 0.75" in out
-    after = typed.house.limits()
+    after = typed.installation.limits()
     assert after[ALICE] == ("3/4", *before[ALICE][1:])
     assert {name: value for name, value in after.items() if name != ALICE} == {
         name: value for name, value in before.items() if name != ALICE
     }
     typed.done("budget", "grant", ALICE, "--epsilon", "1", "--delta", "1e-9", "--window", "day:0.5")
-    assert typed.house.limits()[ALICE] == ("1/1", "1/1000000000", "day", "1/2")
+    assert typed.installation.limits()[ALICE] == ("1/1", "1/1000000000", "day", "1/2")
     typed.done("budget", "grant", ALICE, "--epsilon", "1", "--window", "none")
-    assert typed.house.limits()[ALICE] == ("1/1", "1/1000000000", None, None)
-    actors = typed.house.rows(
+    assert typed.installation.limits()[ALICE] == ("1/1", "1/1000000000", None, None)
+    actors = typed.installation.rows(
         "SELECT DISTINCT body::jsonb ->> 'actor' FROM trail_records WHERE kind = 'limits_set'"
     )
     assert len(actors) == 1
     assert str(actors[0][0]).startswith("os:")
-    assert typed.house.verdict().intact
+    assert typed.installation.verdict().intact
 
 
 def test_budget_grant_lowers_below_what_is_spent(typed: Typed) -> None:
@@ -219,9 +224,9 @@ def test_budget_grant_lowers_below_what_is_spent(typed: Typed) -> None:
 
 def test_budget_grant_is_refused_when_an_amount_is_none(typed: Typed) -> None:
     """A slip of the finger changes no cap."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
-    before = typed.house.limits()
+    before = typed.installation.limits()
     for epsilon in ("abc", "-1", "nan", "inf", "1e999", "1/2", "", "0x10", "\u0661", "9" * 100):
         done = typed.run("budget", "grant", ALICE, f"--epsilon={epsilon}")
         assert (done.code, done.out) == (2, ""), epsilon
@@ -233,7 +238,7 @@ def test_budget_grant_is_refused_when_an_amount_is_none(typed: Typed) -> None:
         done = typed.run("budget", "grant", ALICE, "--epsilon=1", more)
         assert (done.code, done.out) == (2, ""), more
         assert "GW815" in done.err
-    assert typed.house.limits() == before
+    assert typed.installation.limits() == before
 
 
 def test_budget_grant_is_refused_when_there_is_no_such_account(typed: Typed) -> None:
@@ -247,7 +252,7 @@ def test_budget_grant_is_refused_when_there_is_no_such_account(typed: Typed) -> 
 
 def test_budget_grant_is_refused_when_the_cap_would_buy_nothing(typed: Typed) -> None:
     """In a Gaussian ledger epsilon without delta is a mistake, and is told."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
     done = typed.run("budget", "grant", CHEMIST, "--epsilon", "1", "--delta", "0")
     assert done.code == 1
@@ -258,7 +263,7 @@ def test_budget_grant_is_refused_when_the_cap_would_buy_nothing(typed: Typed) ->
 @pytest.mark.parametrize("price", ["0.7", "0.123456789012345678", "1e-9"])
 def test_budget_remaining_can_be_had_when_it_is_asked_for_exactly(typed: Typed, price: str) -> None:
     """What is shown as remaining is never rounded up, so a question at that price is answered."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
         for account in (CHEMIST, ALICE):
             clerk.limit(account, limits("3"))
@@ -279,30 +284,30 @@ def test_data_refreshed_begins_a_new_epoch_of_the_dataset_it_names(typed: Typed)
     out = typed.done("data", "refreshed", "--dataset", "labs")
     assert out == "labs: earlier answers will not be reused\n"
     typed.done("data", "refreshed", "--dataset", "labs")
-    events = typed.house.rows("SELECT dataset, ordinal, kind, release FROM asked_events")
+    events = typed.installation.rows("SELECT dataset, ordinal, kind, release FROM asked_events")
     assert sorted(events) == [("labs", 1, "refreshed", None), ("labs", 2, "refreshed", None)]
-    records = typed.house.rows(
+    records = typed.installation.rows(
         "SELECT dataset, body::jsonb ->> 'actor' FROM trail_records WHERE kind = 'data_refreshed'"
     )
     assert [dataset for dataset, _ in records] == ["labs", "labs"]
     assert all(str(actor).startswith("os:") for _, actor in records)
-    assert typed.house.verdict().intact
+    assert typed.installation.verdict().intact
 
 
 def test_data_refreshed_means_the_only_dataset_when_none_is_named(typed: Typed) -> None:
     """Where there are several, or none, nothing is done and they are named."""
     assert "GW815" in typed.run("data", "refreshed").err
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         ledger = Ledger(CLINIC, "postgresql://source", "patient", Currency.PURE)
         declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), clerk.now)
     assert typed.done("data", "refreshed").startswith("clinic: ")
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         ledger = Ledger("dataset:labs", "postgresql://labs", "patient", Currency.PURE)
         declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), clerk.now)
     done = typed.run("data", "refreshed")
     assert (done.code, done.out) == (2, "")
     assert "--dataset, one of clinic, labs" in done.err
-    assert typed.house.rows("SELECT count(*) FROM asked_events") == [(1,)]
+    assert typed.installation.rows("SELECT count(*) FROM asked_events") == [(1,)]
 
 
 def test_data_refreshed_is_refused_when_there_is_no_such_dataset(typed: Typed) -> None:
@@ -313,7 +318,7 @@ def test_data_refreshed_is_refused_when_there_is_no_such_dataset(typed: Typed) -
         assert (done.code, done.out) == (2, "")
         assert "does not exist" in done.err
         assert "\x1b" not in done.err
-    assert typed.house.rows("SELECT FROM asked_events") == []
+    assert typed.installation.rows("SELECT FROM asked_events") == []
 
 
 # ---- audit ----
@@ -321,9 +326,9 @@ def test_data_refreshed_is_refused_when_there_is_no_such_dataset(typed: Typed) -
 
 def test_audit_verify_says_so_when_the_trail_is_intact(typed: Typed) -> None:
     """Exit code 0, and how much was read and anchored."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
-    ((count,),) = typed.house.rows("SELECT count(*) FROM trail_records")
+    ((count,),) = typed.installation.rows("SELECT count(*) FROM trail_records")
     out = typed.done("audit", "verify")
     assert out.startswith(f"the trail is intact: {count} records, anchored at {count}")
     assert json.loads(typed.done("audit", "verify", "--json")) == {
@@ -337,9 +342,9 @@ def test_audit_verify_says_so_when_the_trail_is_intact(typed: Typed) -> None:
 
 def test_audit_verify_fails_when_the_trail_is_not_intact(typed: Typed) -> None:
     """Exit code 1 and one line that names the record; JSON for programs beside it."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
-    typed.house.change("UPDATE trail_records SET subject = 'mallory' WHERE seq = 17")
+    typed.installation.change("UPDATE trail_records SET subject = 'mallory' WHERE seq = 17")
     done = typed.run("audit", "verify")
     assert (done.code, done.out) == (1, "")
     assert "GW814" in done.err
@@ -351,7 +356,7 @@ def test_audit_verify_fails_when_the_trail_is_not_intact(typed: Typed) -> None:
 
 def test_audit_search_prints_what_matches(typed: Typed) -> None:
     """Filters narrow, `-n` keeps the newest, JSON lines and the table agree."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
 
     def lines(*words: str) -> list[dict[str, object]]:
@@ -379,13 +384,13 @@ def test_audit_search_is_refused_when_the_time_is_none(typed: Typed) -> None:
 
 def test_audit_output_cannot_be_forged_by_what_analysts_write(typed: Typed) -> None:
     """One line a record, in the table, in JSON and in an export: no escape sequence, no second line."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
         clerk.ask(ALICE, "0.1", sql=NASTY)
         clerk.turn_away(NASTY)
     table = typed.done("audit", "tail")
     as_json, export = typed.done("audit", "tail", "--json"), typed.done("audit", "export")
-    count = len(typed.house.rows("SELECT FROM trail_records"))
+    count = len(typed.installation.rows("SELECT FROM trail_records"))
     assert [len(shown.splitlines()) for shown in (table, as_json, export)] == [
         count + 2,
         count,
@@ -401,9 +406,9 @@ def test_audit_output_cannot_be_forged_by_what_analysts_write(typed: Typed) -> N
 
 def test_audit_output_goes_on_when_a_record_is_unreadable(typed: Typed) -> None:
     """Who tampers with one record does not keep an auditor from reading the others."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
-    count = len(typed.house.rows("SELECT FROM trail_records"))
+    count = len(typed.installation.rows("SELECT FROM trail_records"))
     for seq, body in enumerate(
         (
             "no json",
@@ -418,7 +423,9 @@ def test_audit_output_goes_on_when_a_record_is_unreadable(typed: Typed) -> None:
         ),
         start=3,
     ):
-        typed.house.change("UPDATE trail_records SET body = :b WHERE seq = :s", b=body, s=seq)
+        typed.installation.change(
+            "UPDATE trail_records SET body = :b WHERE seq = :s", b=body, s=seq
+        )
     table = typed.done("audit", "tail", "-n", "1000")
     assert table.count("unreadable") == 9
     for words in (("tail", "-n", "1000", "--json"), ("export",)):
@@ -430,11 +437,11 @@ def test_audit_output_goes_on_when_a_record_is_unreadable(typed: Typed) -> None:
 
 def test_audit_table_can_be_printed_when_the_terminal_knows_few_signs(typed: Typed) -> None:
     """A terminal of another encoding shows what it can, and nothing fails."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
         clerk.ask(ALICE, "0.1", sql="SELECT '漢字😀é'" + "x" * 100)
     for encoding in ("ascii", "latin-1"):
-        env = environment(typed.house, PYTHONIOENCODING=encoding)
+        env = environment(typed.installation, PYTHONIOENCODING=encoding)
         done = subprocess.run(
             [sys.executable, "-m", "gateway", "audit", "tail"],
             env=env,
@@ -449,7 +456,7 @@ def test_audit_table_can_be_printed_when_the_terminal_knows_few_signs(typed: Typ
 
 def test_audit_export_verifies_again_from_its_lines_alone(typed: Typed) -> None:
     """An export carries the evidence with it: with the key, the chain is computed anew."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
     position = GENESIS
     for line in typed.done("audit", "export").splitlines():
@@ -462,30 +469,31 @@ def test_audit_export_verifies_again_from_its_lines_alone(typed: Typed) -> None:
 
 def test_audit_export_is_quiet_when_its_reader_leaves(typed: Typed) -> None:
     """`gateway audit export | head -1` prints one line and no complaint, long or short."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
         for words in (("export",), ("verify", "--json")):
-            first = _read_one_line(typed.house, words)
+            first = _read_one_line(typed.installation, words)
             assert first.startswith("{")
         for _ in range(30):
             clerk.ask(ALICE, "0.001", sql="SELECT " + "x" * 10_000)
-        assert _read_one_line(typed.house, ("export",)).startswith("{")
+        assert _read_one_line(typed.installation, ("export",)).startswith("{")
 
 
 def test_audit_export_waits_for_its_reader_when_that_is_slow(typed: Typed) -> None:
     """Whoever pages through an export may take longer than a question may idle."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.open_books()
         for _ in range(30):
             clerk.ask(ALICE, "0.001", sql="SELECT " + "x" * 10_000)
-    exporting = subprocess.Popen(
-        [sys.executable, "-m", "gateway", "audit", "export"],
-        env=environment(typed.house),
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    with forks():
+        exporting = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "audit", "export"],
+            env=environment(typed.installation),
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     assert exporting.stdout is not None
     exporting.stdout.readline()
     time.sleep(5.5)
@@ -497,12 +505,12 @@ def test_audit_export_waits_for_its_reader_when_that_is_slow(typed: Typed) -> No
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_audit_export_is_one_clear_line_when_the_disk_is_full(typed: Typed) -> None:
     """An export that could not be written ends with 1 and says so."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "gateway", "audit", "export"],
-            env=environment(typed.house),
+            env=environment(typed.installation),
             cwd="/",
             stdout=full,
             stderr=subprocess.PIPE,
@@ -519,11 +527,11 @@ def test_audit_export_is_one_clear_line_when_the_disk_is_full(typed: Typed) -> N
 
 def test_db_upgrade_and_current_say_the_revision(typed: Typed) -> None:
     """An empty database is told as such, upgraded, and upgraded again without harm."""
-    house = typed.house
-    house.lose()
-    for name, value in environment(house).items():
+    installation = typed.installation
+    installation.lose()
+    for name, value in environment(installation).items():
         os.environ[name] = value  # put back by the fixture
-    (house.home / "anchor").unlink(missing_ok=True)
+    (installation.home / "anchor").unlink(missing_ok=True)
     done = typed.run("budget", "show")
     assert done.code == 1
     assert "gateway db upgrade" in done.err
@@ -535,16 +543,16 @@ def test_db_upgrade_and_current_say_the_revision(typed: Typed) -> None:
 
 def test_db_backup_and_restore_bring_everything_back(typed: Typed) -> None:
     """The two commands an operator needs on a bad day, and what they tell."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
         key = clerk.key("bob").key
     assert "the state up to trail record 41" in typed.done("db", "backup", "today")
     assert typed.run("db", "backup", "today").code == 1
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.ask(ALICE, "0.1")
         clerk.limit(BOB, limits("0.2"))
         clerk.revoke(key.id)
-    spent, allowed = typed.house.spent(), typed.house.limits()
+    spent, allowed = typed.installation.spent(), typed.installation.limits()
     refused = typed.run("db", "restore", "today")
     assert refused.code == 1
     assert "--replace" in refused.err
@@ -553,41 +561,42 @@ def test_db_backup_and_restore_bring_everything_back(typed: Typed) -> None:
     assert f"set the limits of {BOB} again, to epsilon 0.2" in out
     assert f"revoked key {key.id} of bob again" in out
     assert "nothing that was spent is forgotten" in out
-    assert (typed.house.spent(), typed.house.limits()) == (spent, allowed)
+    assert (typed.installation.spent(), typed.installation.limits()) == (spent, allowed)
     typed.done("audit", "verify")
 
 
 def test_db_restore_does_not_promise_when_there_is_no_anchor(typed: Typed) -> None:
     """Without an anchor nobody knows what was lost, and the command does not say otherwise."""
-    with typed.house.open() as clerk:
+    with typed.installation.open() as clerk:
         clerk.live()
     typed.done("db", "backup", "today")
-    (typed.house.home / "anchor").unlink()
+    (typed.installation.home / "anchor").unlink()
     out = typed.done("db", "restore", "today", "--replace")
     assert "not known" in out
     assert "forgotten" not in out
 
 
-def test_db_commands_fail_clearly_when_the_state_goes_away(house: House) -> None:
+def test_db_commands_fail_clearly_when_the_state_goes_away(installation: Installation) -> None:
     """A database that is gone is one line, whichever command meets it."""
-    env = environment(house)
+    env = environment(installation)
     env["GATEWAY_STATE_URL"] = env["GATEWAY_STATE_URL"].replace("/test_", "/gone_")
     done = gateway("budget", "show", env=env)
     assert done.code == 1
     assert "GW805" in done.err
     assert "does not exist" in done.err
-    assert str(house.urls.application.password) not in done.err
+    assert str(installation.urls.application.password) not in done.err
 
 
-def _read_one_line(house: House, words: tuple[str, ...]) -> str:
-    command = subprocess.Popen(
-        [sys.executable, "-m", "gateway", "audit", *words],
-        env=environment(house),
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def _read_one_line(installation: Installation, words: tuple[str, ...]) -> str:
+    with forks():
+        command = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "audit", *words],
+            env=environment(installation),
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     assert command.stdout is not None
     assert command.stderr is not None
     line = command.stdout.readline()

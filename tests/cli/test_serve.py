@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fix_gateway import (
     POLICY_SUBJECTS,
-    House,
+    Installation,
     Serving,
     environment,
     gateway,
@@ -43,10 +43,10 @@ def state_server(home: Path) -> int:
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_gateway_ends_with_0_when_it_is_told_to_stop(
-    house: House, serve: Begin, stop: signal.Signals
+    installation: Installation, serve: Begin, stop: signal.Signals
 ) -> None:
     """A service manager's signal and Ctrl-C end an idle gateway and its twin at once, and it says so."""
-    serving = serve(env=environment(house))
+    serving = serve(env=environment(installation))
     assert httpx.get(f"{serving.url()}/readyz").status_code == 200
     assert "twin.started" in [line["event"] for line in serving.log]
     twin = twin_server(serving.process.pid)
@@ -58,18 +58,20 @@ def test_gateway_ends_with_0_when_it_is_told_to_stop(
     assert serving.log[-1]["because"] == "a signal"
 
 
-def test_gateway_ends_with_0_when_it_is_told_to_stop_twice(house: House, serve: Begin) -> None:
+def test_gateway_ends_with_0_when_it_is_told_to_stop_twice(
+    installation: Installation, serve: Begin
+) -> None:
     """An impatient second signal does not cut the end short."""
-    serving = serve(env=environment(house))
+    serving = serve(env=environment(installation))
     serving.url()
     for stop in (*STOPS, *STOPS):
         serving.tell(stop)
     assert serving.ended() == 0
 
 
-def test_gateway_replaces_its_twin_when_it_dies(house: House, serve: Begin) -> None:
+def test_gateway_replaces_its_twin_when_it_dies(installation: Installation, serve: Begin) -> None:
     """A twin that is killed is told of and replaced, and the gateway is ready again."""
-    serving = serve(env=environment(house))
+    serving = serve(env=environment(installation))
     url = serving.url()
     twin = twin_server(serving.process.pid)
     os.kill(twin, signal.SIGKILL)
@@ -88,17 +90,21 @@ def test_gateway_replaces_its_twin_when_it_dies(house: House, serve: Begin) -> N
         time.sleep(0.05)
 
 
-def test_gateway_does_not_start_when_its_twin_cannot(house: House, tmp_path: Path) -> None:
+def test_gateway_does_not_start_when_its_twin_cannot(
+    installation: Installation, tmp_path: Path
+) -> None:
     """One line says that the programs to embed are of no use, also when the state is elsewhere."""
-    done = gateway("serve", "--postgres-bin", str(tmp_path), env=environment(house))
+    done = gateway("serve", "--postgres-bin", str(tmp_path), env=environment(installation))
     assert done.code == 1
     assert done.err.splitlines()[0].startswith("gateway: GW804: ")
     assert str(tmp_path) in done.err
 
 
-def test_gateway_ends_when_a_connection_stays_open(house: House, serve: Begin) -> None:
+def test_gateway_ends_when_a_connection_stays_open(
+    installation: Installation, serve: Begin
+) -> None:
     """A client that keeps its connection, or half a request, does not keep the gateway."""
-    serving = serve(env=environment(house))
+    serving = serve(env=environment(installation))
     url = httpx.URL(serving.url())
     with (
         httpx.Client(base_url=url) as kept,
@@ -111,18 +117,20 @@ def test_gateway_ends_when_a_connection_stays_open(house: House, serve: Begin) -
 
 
 @pytest.mark.parametrize("blocked", ["api_keys", "trail_records"])
-def test_gateway_ends_when_a_request_is_slow(house: House, serve: Begin, blocked: str) -> None:
+def test_gateway_ends_when_a_request_is_slow(
+    installation: Installation, serve: Begin, blocked: str
+) -> None:
     """A request that waits for the state is given a moment and then given up, not waited for.
 
     `api_keys` blocks a reader, `trail_records` the journal, in the middle of its commit.
     """
-    with house.open() as clerk:
+    with installation.open() as clerk:
         clerk.open_books()
         key = clerk.key("alice").key.reveal()
-    env = environment(house)
+    env = environment(installation)
     serving = serve(env=env)
     url = serving.url()
-    engine = superuser_engine(house.server, str(house.urls.application.database))
+    engine = superuser_engine(installation.server, str(installation.urls.application.database))
     answers: list[int] = []
 
     def ask() -> None:
@@ -139,7 +147,7 @@ def test_gateway_ends_when_a_request_is_slow(house: House, serve: Begin, blocked
         asking = [threading.Thread(target=ask) for _ in range(3)]
         for one in asking:
             one.start()
-        _wait_for_blocked(house, blocked)
+        _wait_for_blocked(installation, blocked)
         assert not answers  # the control: they are under way
         serving.tell(signal.SIGTERM)
         assert serving.ended(within=30) == 0
@@ -149,14 +157,14 @@ def test_gateway_ends_when_a_request_is_slow(house: House, serve: Begin, blocked
     # told, or cut off when the machine is too busy to tell everybody in time; never answered
     assert set(answers) <= ({0, 503} if blocked == "api_keys" else {0, 401, 503})
     assert len(answers) == 3
-    assert house.verdict().intact
+    assert installation.verdict().intact
 
 
-def test_gateway_ends_with_2_when_the_port_is_taken(house: House) -> None:
+def test_gateway_ends_with_2_when_the_port_is_taken(installation: Installation) -> None:
     """One line says which port and which setting, before the state is opened."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = gateway("serve", "--rest-port", str(port), env=environment(house))
+        done = gateway("serve", "--rest-port", str(port), env=environment(installation))
     assert done.code == 2
     assert done.err.splitlines()[0].startswith("gateway: GW802: ")
     assert f"127.0.0.1:{port}: Address already in use" in done.err
@@ -164,20 +172,24 @@ def test_gateway_ends_with_2_when_the_port_is_taken(house: House) -> None:
     assert len(done.err.splitlines()) == 2
 
 
-def test_gateway_listens_on_ipv6_when_it_is_told_to(house: House, serve: Begin) -> None:
+def test_gateway_listens_on_ipv6_when_it_is_told_to(
+    installation: Installation, serve: Begin
+) -> None:
     """The address it tells is one that a client can use."""
-    serving = serve("--rest-host", "::1", env=environment(house))
+    serving = serve("--rest-host", "::1", env=environment(installation))
     url = serving.url()
     assert url.startswith("http://[::1]:")
     assert httpx.get(f"{url}/healthz").status_code == 200
 
 
-def test_gateway_speaks_tls_when_it_has_a_certificate(house: House, serve: Begin) -> None:
+def test_gateway_speaks_tls_when_it_has_a_certificate(
+    installation: Installation, serve: Begin
+) -> None:
     """With certificate and key the port speaks TLS, and TLS alone."""
     certificates = Path(__file__).with_name("certificates")
     serving = serve(
         *("--tls-cert", str(certificates / "cert.pem"), "--tls-key", str(certificates / "key.pem")),
-        env=environment(house),
+        env=environment(installation),
     )
     url = serving.url()
     assert url.startswith("https://")
@@ -186,16 +198,16 @@ def test_gateway_speaks_tls_when_it_has_a_certificate(house: House, serve: Begin
         httpx.get(f"{url.replace('https', 'http')}/healthz")
 
 
-def test_gateway_takes_no_command_line_secret(house: House, serve: Begin) -> None:
+def test_gateway_takes_no_command_line_secret(installation: Installation, serve: Begin) -> None:
     """Neither the process list nor the log shows a password or a key."""
-    env = environment(house)
+    env = environment(installation)
     serving = serve(env=env)
     url = serving.url()
     httpx.get(f"{url}/v1/budget", headers={"Authorization": f"Bearer gwk_{'a' * 12}_{'B' * 43}"})
     shown = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes().decode()
     serving.tell(signal.SIGTERM)
     assert serving.ended() == 0
-    password = house.urls.application.password
+    password = installation.urls.application.password
     assert password
     for text_ in (shown, str(serving.log)):
         assert str(password) not in text_
@@ -271,10 +283,10 @@ def test_gateway_ends_with_0_when_it_is_told_to_stop_while_it_starts(
     assert httpx.get(f"{again.url()}/readyz").status_code == 200
 
 
-def _wait_for_blocked(house: House, table: str) -> None:
+def _wait_for_blocked(installation: Installation, table: str) -> None:
     """Until somebody waits for this table."""
     deadline = time.monotonic() + 20
-    while not house.rows(
+    while not installation.rows(
         "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     ):
         assert time.monotonic() < deadline, table

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 import httpx
 import pytest
 from engines.sources import in_duckdb, in_postgresql
-from fix_gateway import House, Serving, environment
+from fix_gateway import Installation, Serving, environment
 from fix_postgres_server import gone
 from sqlalchemy import URL
 
@@ -102,11 +102,11 @@ class Busy:
 
 
 @pytest.fixture
-def busy(house: House, serve: Begin, source: URL) -> Iterator[Busy]:
+def busy(installation: Installation, serve: Begin, source: URL) -> Iterator[Busy]:
     names = ("alice", "bob", "carol")
-    with house.open() as clerk:
+    with installation.open() as clerk:
         keys = {name: clerk.key(name).key.reveal() for name in names}
-    env = environment(house, CLINIC=source.render_as_string(hide_password=False))
+    env = environment(installation, CLINIC=source.render_as_string(hide_password=False))
     (Path(env["GATEWAY_POLICIES"]) / "clinic.yaml").write_text(_POLICY)
     serving = serve(env=env)
     made = Busy(serving, serving.url(), keys)
@@ -128,7 +128,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def test_gateway_answers_others_and_ends_when_one_subject_computes_for_ever(
-    busy: Busy, house: House
+    busy: Busy, installation: Installation
 ) -> None:
     """Another analyst is answered within a second; SIGTERM ends everything in five, with every fate recorded."""
     took = []
@@ -147,7 +147,10 @@ def test_gateway_answers_others_and_ends_when_one_subject_computes_for_ever(
     told = {one.result(_PATIENCE_S) for one in busy.asked}
     assert told <= {0, 504}
     assert 504 in told
-    with open_foundation(house.settings) as ground, ground.engine.connect() as connection:
+    with (
+        open_foundation(installation.settings) as foundation,
+        foundation.engine.connect() as connection,
+    ):
         records = latest_records(connection, 1000, RecordFilter())
     mine = [one for one in records if one.get("subject") == "alice"]
     charged = {one["query_id"] for one in mine if one["kind"] == RecordKind.CHARGED}

@@ -18,6 +18,7 @@ from fix_cells import A, B, C, audit_cells
 from fix_ledger import ALICE, CLINIC, Bank, Books, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
 from sqlalchemy import text
+from warm_python import forks
 
 from gateway.config import Settings
 from gateway.state.anchor import Anchor
@@ -106,14 +107,15 @@ class Gateways:
 @pytest.fixture(scope="module")
 def worker() -> Iterator[subprocess.Popen[str]]:
     """A process that imports the gateway once and forks for each life."""
-    process = subprocess.Popen(
-        [sys.executable, str(_WORKER)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-        env=own_environment(),
-    )
+    with forks():
+        process = subprocess.Popen(
+            [sys.executable, str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            env=own_environment(),
+        )
     yield process
     process.communicate(timeout=60)
     assert process.returncode == 0

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from warm_python import forks
+
 from gateway.postgres_server import discard_home
 from gateway.postgres_server.directories import find_directory, open_home
 
@@ -20,7 +22,7 @@ _PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
-class Ground:
+class DemoDirectory:
     """A directory in which demos are run."""
 
     path: Path
@@ -54,31 +56,34 @@ class Ground:
 
     def run(self, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """A demo from its start to its end, with nobody at the terminal."""
-        return subprocess.run(
-            [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
-            cwd=self.path,
-            env=self.environment(**environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE_S,
-            check=False,
-        )
+        with forks():
+            return subprocess.run(
+                [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
+                cwd=self.path,
+                env=self.environment(**environment),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_PATIENCE_S,
+                check=False,
+            )
 
     @contextmanager
     def serving(
         self, *options: str, stdin: int = subprocess.DEVNULL, **environment: str
     ) -> Iterator["Serving"]:
         """A demo that is meant to stay; killed at the end should it still be there."""
-        with subprocess.Popen(
-            [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
-            cwd=self.path,
-            env=self.environment(**environment),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as process:
+        with forks():
+            process = subprocess.Popen(
+                [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
+                cwd=self.path,
+                env=self.environment(**environment),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        with process:
             try:
                 yield Serving(process)
             finally:

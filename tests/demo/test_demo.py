@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from demo.demos import ROOT, Ground, Serving, alive, in_order
+from demo.demos import ROOT, DemoDirectory, Serving, alive, in_order
 from fix_postgres_server import twin_server
 
 from gateway.errors import Code
@@ -46,13 +46,13 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @pytest.fixture
-def demo_ground(tmp_path: Path) -> Iterator[Ground]:
+def demo_directory(tmp_path: Path) -> Iterator[DemoDirectory]:
     """A place to run demos in, cleaned up wherever their servers kept the data."""
-    ground = Ground(tmp_path)
+    directory = DemoDirectory(tmp_path)
     try:
-        yield ground
+        yield directory
     finally:
-        ground.discard()
+        directory.discard()
 
 
 def ask(url: str, key: str | None = None) -> tuple[int, Any]:
@@ -107,14 +107,16 @@ def quiet(line: str) -> str:
     return re.sub(r"`[0-9a-f]{24}`", "`a question`", line)
 
 
-def test_demo_plays_the_tour_and_leaves_everything_else_alone(demo_ground: Ground) -> None:
+def test_demo_plays_the_tour_and_leaves_everything_else_alone(
+    demo_directory: DemoDirectory,
+) -> None:
     """The tour comes back as promised and shown in the documents; the real settings stay untouched."""
-    elsewhere = demo_ground.path / "real-home"
-    done = demo_ground.run(
+    elsewhere = demo_directory.path / "real-home"
+    done = demo_directory.run(
         "--exit",
         GATEWAY_HOME=str(elsewhere),
         GATEWAY_STATE_URL="postgresql://nobody:secret@127.0.0.1:1/nothing",
-        GATEWAY_AUDIT_KEY_FILE=str(demo_ground.path / "no-such-key"),
+        GATEWAY_AUDIT_KEY_FILE=str(demo_directory.path / "no-such-key"),
         http_proxy="http://127.0.0.1:1",
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -125,8 +127,8 @@ def test_demo_plays_the_tour_and_leaves_everything_else_alone(demo_ground: Groun
     assert numbered == [str(number) for number in range(1, len(STOPS) + WIRE_STOPS + 1)]
     for document in ("README.md", "docs/demo.md"):
         assert in_order(shown_tour(ROOT / document), [quiet(line) for line in lines]) is None
-    notes = demo_ground.notes()
-    assert stat.S_IMODE(demo_ground.notes_file.stat().st_mode) == 0o600
+    notes = demo_directory.notes()
+    assert stat.S_IMODE(demo_directory.notes_file.stat().st_mode) == 0o600
     assert set(notes) == {"rest_url", "pg_url", "home", "keys"}
     assert set(notes["keys"]) == SUBJECTS
     for name, key in notes["keys"].items():
@@ -134,8 +136,8 @@ def test_demo_plays_the_tour_and_leaves_everything_else_alone(demo_ground: Groun
     assert any(line.startswith("try       curl ") for line in lines)
     assert "serving until Ctrl-C" not in done.stdout
     assert not elsewhere.exists()
-    assert set(demo_ground.path.iterdir()) == {demo_ground.path / ".demo"}
-    assert demo_ground.server_pid() is None
+    assert set(demo_directory.path.iterdir()) == {demo_directory.path / ".demo"}
+    assert demo_directory.server_pid() is None
 
 
 def test_tour_line_is_missed_when_it_is_not_there() -> None:
@@ -146,11 +148,11 @@ def test_tour_line_is_missed_when_it_is_not_there() -> None:
     assert in_order(["3. gone", "1. up"], lines) == "1. up"
 
 
-def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
+def test_demo_serves_until_it_is_told_to_end(demo_directory: DemoDirectory) -> None:
     """While it serves, keys work and accounts are the policy's; no second demo starts; SIGTERM ends it."""
-    with demo_ground.serving("--serve") as demo:
+    with demo_directory.serving("--serve") as demo:
         demo.wait_for("serving until Ctrl-C")
-        notes = demo_ground.notes()
+        notes = demo_directory.notes()
         url, keys = notes["rest_url"], notes["keys"]
         assert ask(f"{url}/readyz") == (200, {"status": "ready"})
         status, mine = ask(f"{url}/v1/budget", keys["alice"])
@@ -162,15 +164,15 @@ def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
         assert ask(f"{url}/v1/audit", keys["bob"])[0] == 403
         assert ask(f"{url}/v1/audit", keys["carol"])[0] == 200
 
-        second = demo_ground.run("--exit")
+        second = demo_directory.run("--exit")
         assert (second.returncode, second.stdout) == (2, "")
         (line, hint) = second.stderr.splitlines()
         assert line.startswith(f"gateway: {Code.HOME_UNUSABLE}: ")
-        assert line.endswith(f"another demo is running in `{demo_ground.path / '.demo'}`")
+        assert line.endswith(f"another demo is running in `{demo_directory.path / '.demo'}`")
         assert hint == "  hint: stop it first"
         assert ask(f"{url}/readyz")[0] == 200
 
-        server, twin = demo_ground.server_pid(), twin_server(demo.process.pid)
+        server, twin = demo_directory.server_pid(), twin_server(demo.process.pid)
         assert server is not None
         assert alive(server)
         assert alive(twin)
@@ -179,20 +181,20 @@ def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
     assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
     assert not alive(server)
     assert not alive(twin)
-    assert demo_ground.server_pid() is None
+    assert demo_directory.server_pid() is None
 
 
-def test_demo_follows_its_policies_when_a_file_changes(demo_ground: Ground) -> None:
+def test_demo_follows_its_policies_when_a_file_changes(demo_directory: DemoDirectory) -> None:
     """A new limit is in force soon; an invalid file is told and changes nothing."""
-    policies = demo_ground.path / "policies"
+    policies = demo_directory.path / "policies"
     shutil.copytree(ROOT / "policies", policies)
     clinic = policies / "clinic.yaml"
     text = clinic.read_text()
     before = f"epsilon: {declared()['dataset:clinic'][0]:g}"
     assert text.count(before) == 1
-    with demo_ground.serving("--serve", GATEWAY_POLICIES=str(policies)) as demo:
+    with demo_directory.serving("--serve", GATEWAY_POLICIES=str(policies)) as demo:
         demo.wait_for("serving until Ctrl-C")
-        notes = demo_ground.notes()
+        notes = demo_directory.notes()
 
         def limit() -> float:
             _, found = ask(f"{notes['rest_url']}/v1/budget", notes["keys"]["dave"])
@@ -211,10 +213,10 @@ def test_demo_follows_its_policies_when_a_file_changes(demo_ground: Ground) -> N
         assert demo.end(signal.SIGTERM)[0] == 0
 
 
-def test_demo_serves_when_somebody_sits_at_the_terminal(demo_ground: Ground) -> None:
+def test_demo_serves_when_somebody_sits_at_the_terminal(demo_directory: DemoDirectory) -> None:
     """With a terminal as standard input it stays, and Ctrl-C ends it with exit code 0."""
     ours, theirs = os.openpty()
-    with demo_ground.serving(stdin=theirs) as demo:
+    with demo_directory.serving(stdin=theirs) as demo:
         demo.wait_for("serving until Ctrl-C")
         code, seconds = demo.end(signal.SIGINT)
     for file in (ours, theirs):
@@ -223,70 +225,72 @@ def test_demo_serves_when_somebody_sits_at_the_terminal(demo_ground: Ground) -> 
     assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
 
 
-def test_demo_begins_anew_when_the_last_one_was_killed(demo_ground: Ground) -> None:
+def test_demo_begins_anew_when_the_last_one_was_killed(demo_directory: DemoDirectory) -> None:
     """A killed demo leaves files and its server behind; the next one ends and replaces them.
 
     Nobody sits at the terminal, so the next one ends after the tour without being told.
     """
-    left, outside = demo_ground.path / ".demo" / "left-over", demo_ground.path / "outside"
+    left, outside = demo_directory.path / ".demo" / "left-over", demo_directory.path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
-    with demo_ground.serving("--serve") as demo:
+    with demo_directory.serving("--serve") as demo:
         demo.wait_for("serving until Ctrl-C")
-        first, server = demo_ground.notes()["keys"], demo_ground.server_pid()
+        first, server = demo_directory.notes()["keys"], demo_directory.server_pid()
         demo.end(signal.SIGKILL)
     assert server is not None
     assert alive(server)
     left.mkdir()
     (left / "file").touch()
     (left.parent / "link").symlink_to(outside)
-    done = demo_ground.run()
+    done = demo_directory.run()
     assert (done.returncode, done.stderr) == (0, "")
     assert "intact: 27 records" in done.stdout
     assert not alive(server)
-    assert not set(first.values()) & set(demo_ground.notes()["keys"].values())
+    assert not set(first.values()) & set(demo_directory.notes()["keys"].values())
     assert not left.exists()
     assert (outside / "kept").exists()
 
 
-def test_demo_ends_soon_when_it_is_told_to_before_the_tour(demo_ground: Ground) -> None:
+def test_demo_ends_soon_when_it_is_told_to_before_the_tour(demo_directory: DemoDirectory) -> None:
     """SIGTERM before anything is served ends everything within seconds, without a fuss."""
-    with demo_ground.serving("--serve") as demo:
+    with demo_directory.serving("--serve") as demo:
         demo.wait_for("loaded the sample clinic")
         code, seconds = demo.end(signal.SIGTERM)
         assert demo.process.stdout is not None
         said = demo.process.stdout.read()
     assert (code, said) == (1, "")
     assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
-    assert demo_ground.server_pid() is None
+    assert demo_directory.server_pid() is None
 
 
-def test_demo_is_refused_when_its_port_is_taken(demo_ground: Ground) -> None:
+def test_demo_is_refused_when_its_port_is_taken(demo_directory: DemoDirectory) -> None:
     """A taken port is one line and exit code 2, and the last demo's files stay as they were."""
-    (demo_ground.path / ".demo").mkdir()
-    (demo_ground.path / ".demo" / "demo.json").write_text("{}")
+    (demo_directory.path / ".demo").mkdir()
+    (demo_directory.path / ".demo" / "demo.json").write_text("{}")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = demo_ground.run("--exit", "--rest-port", str(port))
+        done = demo_directory.run("--exit", "--rest-port", str(port))
     assert (done.returncode, done.stdout) == (2, "")
     (line, hint) = done.stderr.splitlines()
     assert line.startswith(f"gateway: {Code.PORT_TAKEN}: ")
     assert str(port) in line
     assert hint == "  hint: choose another --rest-port"
-    assert demo_ground.notes() == {}
+    assert demo_directory.notes() == {}
 
 
 @pytest.mark.parametrize("in_the_way", ["file", "link"])
-def test_demo_is_refused_when_its_directory_is_none(demo_ground: Ground, in_the_way: str) -> None:
+def test_demo_is_refused_when_its_directory_is_none(
+    demo_directory: DemoDirectory, in_the_way: str
+) -> None:
     """A file in the place of .demo, or a link that leads elsewhere, is one line and exit code 2."""
-    place, elsewhere = demo_ground.path / ".demo", demo_ground.path / "elsewhere"
+    place, elsewhere = demo_directory.path / ".demo", demo_directory.path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "kept").touch()
     if in_the_way == "file":
         place.touch()
     else:
         place.symlink_to(elsewhere)
-    done = demo_ground.run("--exit")
+    done = demo_directory.run("--exit")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"gateway: {Code.HOME_UNUSABLE}: ")
     assert len(done.stderr.splitlines()) == 2

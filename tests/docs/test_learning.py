@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from demo.demos import Ground
+from demo.demos import DemoDirectory
 from docs.checks import ROOT
 
 pytestmark = pytest.mark.gateway
@@ -16,9 +16,9 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
-def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoDirectory]:
     """A demo that serves, in the directory that the code runs in."""
-    made = Ground(tmp_path)
+    made = DemoDirectory(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     try:
@@ -30,14 +30,14 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
 
 
 @pytest.mark.gateway
-def test_models_are_trained_as_the_document_says(ground: Ground) -> None:
+def test_models_are_trained_as_the_document_says(directory: DemoDirectory) -> None:
     """Its comparisons hold: but for one run in 10⁶ the noise is not as far out as they allow for.
 
     Means by group: of 300,000 simulated draws of the noise none was 470 away, three 405, a half 26; the noise of a mean
     counts by its square there, so 700 is far beyond one in 10⁶. A standard deviation of the slope is 9, of the income 60,
     of the slope from means 16: what is allowed for is about seven of each.
     """
-    assert ground.notes_file.exists()
+    assert directory.notes_file.exists()
     names: dict[str, Any] = {}
     for block in BLOCKS:
         exec(block, names)  # noqa: S102 - the project's own document

@@ -3,7 +3,7 @@
 import pytest
 from docs.checks import ROOT
 from docs.markdown import sections
-from regions.ward import ground
+from regions.ward import scope
 
 from gateway.regions.grid import MOST_CELLS
 
@@ -19,7 +19,7 @@ def faults(text: str) -> list[str]:
         kind, examples = line.strip("|").split("|")
         for condition in examples.split("`")[1::2]:
             table = "visits" if "cost" in condition else "patients"
-            unread = ground(f"SELECT COUNT(*) FROM {table} WHERE {condition}").unreadable
+            unread = scope(f"SELECT COUNT(*) FROM {table} WHERE {condition}").unreadable
             if bool(unread) != kind.strip().startswith("opaque"):
                 found.append(condition)
     return found

@@ -16,12 +16,12 @@ from gateway.state.backup import write_backup
 
 
 def ask(settings: Settings, number: int, price: str) -> None:
-    with open_foundation(settings) as ground:
-        Clerk(ground.journal, ground.trail, asked=number).ask(price=price)
+    with open_foundation(settings) as foundation:
+        Clerk(foundation.journal, foundation.trail, asked=number).ask(price=price)
 
 
 def spent(settings: Settings) -> str:
-    with open_foundation(settings) as ground, ground.engine.connect() as connection:
+    with open_foundation(settings) as foundation, foundation.engine.connect() as connection:
         found = standings(connection, datetime.now(UTC))
     return next(str(one.epsilon_spent) for one in found if one.account == ALICE)
 
@@ -36,9 +36,9 @@ def test_restore_of_a_shared_state_forgets_nothing_when_every_gateway_takes_part
         here, there = (
             settings_on(urls, tmp_path / name, audit_key_file=key) for name in ("here", "there")
         )
-        with open_foundation(here) as ground:
-            Clerk(ground.journal, ground.trail).open_books()
-            write_backup(ground.engine, backup, ground.key.secret, now)
+        with open_foundation(here) as foundation:
+            Clerk(foundation.journal, foundation.trail).open_books()
+            write_backup(foundation.engine, backup, foundation.key.secret, now)
         ask(here, 1, "0.05")
         ask(there, 2, "0.1")
         restore(here, KEY, backup, replace=True, actor="os:op", now=now)
@@ -61,9 +61,9 @@ def test_restore_of_a_shared_state_forgets_nothing_when_another_gateway_went_on_
         here, there = (
             settings_on(urls, tmp_path / name, audit_key_file=key) for name in ("here", "there")
         )
-        with open_foundation(here) as ground:
-            Clerk(ground.journal, ground.trail).open_books()
-            write_backup(ground.engine, backup, ground.key.secret, now)
+        with open_foundation(here) as foundation:
+            Clerk(foundation.journal, foundation.trail).open_books()
+            write_backup(foundation.engine, backup, foundation.key.secret, now)
         ask(here, 1, "0.05")
         ask(there, 2, "0.1")
         restore(here, KEY, backup, replace=True, actor="os:op", now=now)

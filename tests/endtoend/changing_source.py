@@ -66,12 +66,12 @@ class Changing:
 
     def records(self, query_id: str | None) -> list[Mapping[str, Any]]:
         assert query_id
-        with self.gateway.ground.engine.connect() as connection:
+        with self.gateway.foundation.engine.connect() as connection:
             return latest_records(connection, 10, RecordFilter(query_id=query_id))
 
     def charges(self) -> int:
         """How many questions were ever charged."""
-        with self.gateway.ground.engine.connect() as connection:
+        with self.gateway.foundation.engine.connect() as connection:
             return len(latest_records(connection, 1_000, RecordFilter(kind=RecordKind.CHARGED)))
 
     @property

@@ -13,7 +13,7 @@ import psycopg
 from endtoend.clinic_policy import SUBJECTS
 from endtoend.clinic_rows import TABLES, Row, rows
 from engines.sources import insert_in_duckdb
-from fix_servers import SharedServers, ground_and_twin
+from fix_servers import SharedServers, foundation_and_twin
 from psycopg import sql
 from sqlalchemy import URL
 
@@ -34,7 +34,7 @@ Environment = Mapping[str, str]
 class AskedGateway:
     """A running gateway, its subjects, and what its operator would find in the log."""
 
-    ground: Foundation
+    foundation: Foundation
     asking: QueryService
     subjects: Mapping[str, Subject]
     home: Path
@@ -47,10 +47,11 @@ class AskedGateway:
         subject: str = "alice",
         *,
         parameters: tuple[str | None, ...] = (),
+        purpose: str | None = None,
         zone: str | None = None,
     ) -> Answer:
         """The answer; a bug of ours shows what happened."""
-        request = Request(text, dataset=dataset, parameters=parameters, zone=zone)
+        request = Request(text, dataset, purpose, parameters=parameters, zone=zone)
         before = len(self.events)
         try:
             return self.asking.answer(self.subjects[subject], request, CancelEvent())
@@ -63,7 +64,10 @@ class AskedGateway:
 
 @contextmanager
 def a_gateway(
-    policies: Mapping[str, str], environment: Environment, servers: SharedServers | None = None
+    policies: Mapping[str, str],
+    environment: Environment,
+    servers: SharedServers | None = None,
+    subjects: str = SUBJECTS,
 ) -> Iterator[AskedGateway]:
     """A gateway with these policies, gone afterwards; on servers of its own where it is given none."""
     home = Path(tempfile.mkdtemp(prefix="gw-test-"))
@@ -71,17 +75,20 @@ def a_gateway(
     try:
         folder = home / "policies"
         folder.mkdir()
-        (folder / "subjects.yaml").write_text(SUBJECTS)
+        (folder / "subjects.yaml").write_text(subjects)
         for name, text in policies.items():
             (folder / f"{name}.yaml").write_text(text)
         events: list[Event] = []
-        with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
-            current = open_policies(ground, environment=environment)
+        with foundation_and_twin(servers, home / "state", folder, events.append) as (
+            foundation,
+            twin,
+        ):
+            current = open_policies(foundation, environment=environment)
             twin.wait_until_started()
             with closing(
-                open_query_service(ground, current, twin, "rest", events.append)
+                open_query_service(foundation, current, twin, "rest", events.append)
             ) as asking:
-                yield AskedGateway(ground, asking, current.value.subjects, home, events)
+                yield AskedGateway(foundation, asking, current.value.subjects, home, events)
     finally:
         shutil.rmtree(home)
 

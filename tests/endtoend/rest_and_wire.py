@@ -15,7 +15,7 @@ import psycopg
 from endtoend.clinic_gateway import clinic_in_duckdb, shown
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
 from fix_gateway import Client
-from fix_servers import SharedServers, ground_and_twin
+from fix_servers import SharedServers, foundation_and_twin
 from sqlalchemy import URL
 
 from gateway.admin.instance import Foundation
@@ -124,20 +124,20 @@ def _served(home: Path, servers: SharedServers | None) -> Iterator[BothDoors]:
     metrics = Metrics()
     emit = log_and_count(events.append, metrics.count)
     with (
-        ground_and_twin(servers, home / "state", home / "policies", emit) as (ground, twin),
+        foundation_and_twin(servers, home / "state", home / "policies", emit) as (foundation, twin),
         socket.create_server((HOST, 0)) as listener,
     ):
-        policies = open_policies(ground, emit, environment)
+        policies = open_policies(foundation, emit, environment)
         twin.wait_until_started()
         with (
-            closing(open_query_service(ground, policies, twin, "rest", emit)) as asking,
-            serve_wire(ground, policies, asking, listener, emit),
+            closing(open_query_service(foundation, policies, twin, "rest", emit)) as asking,
+            serve_wire(foundation, policies, asking, listener, emit),
         ):
             doors = gateway_api(
-                ground, metrics, emit, policies, twin=twin, questions=query_api(asking)
+                foundation, metrics, emit, policies, twin=twin, questions=query_api(asking)
             )
             with closing(Client(create_app(doors))) as client:
-                keys = {name: _key(ground, name) for name in _NAMES}
+                keys = {name: _key(foundation, name) for name in _NAMES}
                 port: int = listener.getsockname()[1]
                 unused = {kind: iter(datasets) for kind, datasets in names.items()}
                 yield BothDoors(client, port, keys, unused, events)
@@ -163,7 +163,7 @@ def _written(home: Path, names: Mapping[str, list[str]]) -> dict[str, str]:
     return environment
 
 
-def _key(ground: Foundation, subject: str) -> str:
+def _key(foundation: Foundation, subject: str) -> str:
     order = KeyOrder(subject, "os:op", datetime.now(UTC), None)
-    create_key(ground.journal, ground.trail, order, lambda _: True)
+    create_key(foundation.journal, foundation.trail, order, lambda _: True)
     return order.key.reveal()

@@ -243,7 +243,7 @@ def test_question_is_refused_when_its_accuracy_cannot_be_promised(
 
 
 def _refusals(gateway: AskedGateway) -> int:
-    with gateway.ground.engine.connect() as connection:
+    with gateway.foundation.engine.connect() as connection:
         return sum(one["kind"] == "refused" for one in all_records(connection))
 
 

@@ -14,6 +14,7 @@ from fix_servers import SharedServers
 from laws import for_each
 
 from gateway.datasets.registry import WireSessions
+from gateway.requests.request import Request
 
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo")
 _STATEMENTS = (
@@ -174,6 +175,8 @@ def test_session_begins_in_the_time_zone_of_the_policy(
             ({}, "Europe/Berlin"),
             ({"timezone": "Asia/Tokyo"}, "Asia/Tokyo"),
         ):
-            session = sessions.enter(opened.subjects["alice"], "berlin", settings, 1)
+            session = sessions.enter(
+                opened.subjects["alice"], Request("", dataset="berlin"), settings, 1
+            )
             with closing(session.line) as line:
                 assert line.reported["TimeZone"] == zone

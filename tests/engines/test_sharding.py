@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from engines.plain_expressing import PlainExpressing
 from engines.sources import connections_of, in_postgresql
-from engines.test_release_exact import SALT, VISITS, Database, Row, release, some_rows
+from engines.sql.test_release import SALT, VISITS, Database, Row, release, some_rows
 from fix_sample import plain
 from samples import draws
 from sqlalchemy import URL, event, text

@@ -1,4 +1,4 @@
-"""How a statement at a source ends: in its time, late, cancelled, with the gateway, or with a source that is stuck."""
+"""The ends of a statement at a source: in time, late, cancelled, at shutdown, or with a source that hangs."""
 
 import gc
 import shutil

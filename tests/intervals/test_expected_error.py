@@ -14,7 +14,7 @@ from sensitivity.analyses import analysed
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.intervals.expected_error import Error, ExpectedDual, error_of
-from gateway.noise.allocation import Noise, noise_without_thresholds, slots_of
+from gateway.noise.allocation import Distribution, noise_without_thresholds, slots_of
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism
 from gateway.plan.formulas import AggregateRef, AtLeast, Form, NumberForm, Over, Plus, Root, Times
 from gateway.results.rollup import PricedRelease
@@ -28,7 +28,7 @@ SQL = "SELECT COUNT(*), SUM(income), AVG(income) FROM patients"
 DRAWS = 40_000
 ROWS = 400
 CONFIDENCES = [Fraction(8, 10), Fraction(95, 100), Fraction(995, 1000)]
-PRICES = {Noise.LAPLACE: Fraction(1, 4), Noise.GAUSSIAN: Fraction(1, 50)}
+PRICES = {Distribution.LAPLACE: Fraction(1, 4), Distribution.GAUSSIAN: Fraction(1, 50)}
 
 _ONE = Fraction(1)
 _A, _B = Linear(((0, _ONE),)), Linear(((1, Fraction(1, 2)), (0, _ONE)))
@@ -76,7 +76,7 @@ def test_error_has_half_a_range_more_when_results_are_in_ranges() -> None:
 
 
 def _ahead(
-    analysis: Analysis, noise: Noise, confidence: Fraction, rows: int | None = ROWS
+    analysis: Analysis, noise: Distribution, confidence: Fraction, rows: int | None = ROWS
 ) -> ExpectedDual:
     [priced] = noise_without_thresholds([analysis], noise, PRICES[noise])
     return ExpectedDual(priced.noises, (), confidence, rows)
@@ -134,10 +134,12 @@ def _value(formula: Formula, columns: list[NDArray[np.float64]]) -> NDArray[np.f
 
 @for_each("confidence", CONFIDENCES)
 @for_each("income", [0, 60_000, 200_000])
-@for_each("noise", list(Noise))
-def test_cells_are_as_near_as_promised(noise: Noise, income: int, confidence: Fraction) -> None:
+@for_each("noise", list(Distribution))
+def test_cells_are_as_near_as_promised(
+    noise: Distribution, income: int, confidence: Fraction
+) -> None:
     """COUNT, SUM and AVG of a group of the fewest rows, at the ends of the domain and within; seeded."""
-    analysis = analysed(SQL, pairs=noise is Noise.LAPLACE)
+    analysis = analysed(SQL, pairs=noise is Distribution.LAPLACE)
     ahead = _ahead(analysis, noise, confidence)
     exact = _exact(analysis, Fraction(income), ROWS)
     columns = _drawn(tuple(ahead.noises), exact, seed=income + confidence.numerator)  # type: ignore[arg-type]
@@ -153,10 +155,10 @@ def test_cells_are_as_near_as_promised(noise: Noise, income: int, confidence: Fr
             assert np.mean(off > margin * 0.75) > misses
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_margin_is_where_the_promise_begins_to_hold(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_margin_is_where_the_promise_begins_to_hold(noise: Distribution) -> None:
     """What is told as a margin is the least target that holds, for sums and for means."""
-    analysis = analysed(SQL, pairs=noise is Noise.LAPLACE)
+    analysis = analysed(SQL, pairs=noise is Distribution.LAPLACE)
     ahead = _ahead(analysis, noise, Fraction(99, 100))
     for place in range(3):
         error = error_of(AggregateRef(place), analysis.formulas)
@@ -166,10 +168,10 @@ def test_margin_is_where_the_promise_begins_to_hold(noise: Noise) -> None:
         assert not ahead.within(error, Fraction(margin) * (1 - Fraction(1, 10**6)))
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_margin_of_a_mean_shrinks_with_its_rows(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_margin_of_a_mean_shrinks_with_its_rows(noise: Distribution) -> None:
     """With twice the rows it is about half; with so few that the noise is more than they are, there is none."""
-    analysis = analysed(SQL, pairs=noise is Noise.LAPLACE)
+    analysis = analysed(SQL, pairs=noise is Distribution.LAPLACE)
     error = error_of(AggregateRef(2), analysis.formulas)
     assert error is not None
     few, many = (_ahead(analysis, noise, Fraction(9, 10), rows) for rows in (10_000, 20_000))
@@ -181,14 +183,14 @@ def test_margin_of_a_mean_shrinks_with_its_rows(noise: Noise) -> None:
 def test_margin_of_a_sum_with_a_mean_is_no_less_than_its_parts() -> None:
     """Each part has a part of the misses, so both together are off by more than the sum of both alone."""
     analysis = analysed(SQL)
-    ahead = _ahead(analysis, Noise.LAPLACE, Fraction(95, 100))
+    ahead = _ahead(analysis, Distribution.LAPLACE, Fraction(95, 100))
     errors = [error_of(form, analysis.formulas) for form in (_M[0], _M[2], Plus(_M[0], _M[2]))]
     count, mean, both = (0.0 if one is None else ahead.margin_of(one) for one in errors)
     assert both > count + mean > mean > count > 0
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_margins_shrink_with_the_price_for_every_case_that_is_answered(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_margins_shrink_with_the_price_for_every_case_that_is_answered(noise: Distribution) -> None:
     """All aggregates of the binding cases: what has a formula has a margin, and twice the price never a wider one."""
     tried = 0
     for release in _releases(noise):
@@ -212,9 +214,9 @@ def _margin(release: PricedRelease, level: GroupingSet, error: Error) -> float:
     return ExpectedDual(release.noises(level), choices, Fraction(9, 10), 10**7).margin_of(error)
 
 
-def _releases(noise: Noise) -> Iterator[AnalyzedRelease]:
+def _releases(noise: Distribution) -> Iterator[AnalyzedRelease]:
     one_set = partial(
-        analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+        analyze_release, pairs=noise is Distribution.LAPLACE, enumerated_groups=10_000, min_units=10
     )
     for case in every():
         bound = None if case.refused else bind_case(case)

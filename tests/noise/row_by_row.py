@@ -45,7 +45,7 @@ def _number(value: Fraction) -> str:
 
 
 @dataclass(frozen=True)
-class Felt:
+class Estimated:
     value: float
     slopes: dict[int, float]
 
@@ -60,11 +60,11 @@ class RowByRow:
 
     def interval(self, form: Form, row: int) -> tuple[float, float] | None:
         self.size = 0.0
-        felt = self._felt(form, [column[row] for column in self.table.measured])
-        if felt is None:
+        estimated = self._estimated(form, [column[row] for column in self.table.measured])
+        if estimated is None:
             return None
-        half = self._half(felt.slopes)
-        low, high = felt.value - half, felt.value + half
+        half = self._half(estimated.slopes)
+        low, high = estimated.value - half, estimated.value + half
         return (low, high) if isfinite(low) and isfinite(high) else None
 
     def _half(self, slopes: dict[int, float]) -> float:
@@ -86,37 +86,37 @@ class RowByRow:
         steps = max(slope for _, slope in moving) / 2
         return sqrt(variance) * (_Z + _EXCESS * fourth / variance**2) + steps
 
-    def _felt(  # noqa: PLR0911 - one answer for each kind of form
+    def _estimated(  # noqa: PLR0911 - one answer for each kind of form
         self, form: Form, row: list[int]
-    ) -> Felt | None:
+    ) -> Estimated | None:
         match form:
             case NumberForm(value):
                 return self._met(float(value), {})
             case AggregateRef(place):
                 return self._of_formula(self.formulas[place], row)
             case Plus(one, other):
-                left, right = self._felt(one, row), self._felt(other, row)
+                left, right = self._estimated(one, row), self._estimated(other, row)
                 if left is None or right is None:
                     return None
                 return self._met(left.value + right.value, _mixed(left, 1.0, right, 1.0))
             case Times(one, other):
-                left, right = self._felt(one, row), self._felt(other, row)
+                left, right = self._estimated(one, row), self._estimated(other, row)
                 if left is None or right is None:
                     return None
                 slopes = _mixed(left, right.value, right, left.value)
                 return self._met(left.value * right.value, slopes)
             case Over(one, other):
-                return self._over(self._felt(one, row), self._felt(other, row))
+                return self._over(self._estimated(one, row), self._estimated(other, row))
             case _:
                 raise NotImplementedError
 
-    def _of_formula(self, formula: Linear | Quotient, row: list[int]) -> Felt | None:
+    def _of_formula(self, formula: Linear | Quotient, row: list[int]) -> Estimated | None:
         if isinstance(formula, Linear):
             return self._of_linear(formula, row)
         below = self._of_linear(formula.below, row)
         return None if below.value < 1 else self._over(self._of_linear(formula.above, row), below)
 
-    def _over(self, above: Felt | None, below: Felt | None) -> Felt | None:
+    def _over(self, above: Estimated | None, below: Estimated | None) -> Estimated | None:
         if above is None or below is None:
             return None
         half = self._half(below.slopes)
@@ -126,19 +126,19 @@ class RowByRow:
         moved = 1 / (below.value * (1 - part**2))
         return self._met(value, _mixed(above, moved, below, -value * moved))
 
-    def _of_linear(self, linear: Linear, row: list[int]) -> Felt:
+    def _of_linear(self, linear: Linear, row: list[int]) -> Estimated:
         slopes: dict[int, float] = {}
         for place, weight in linear.weights:
             slopes[place] = slopes.get(place, 0.0) + float(weight)
         return self._met(float(linear.value(row)), slopes)
 
-    def _met(self, value: float, slopes: dict[int, float]) -> Felt:
+    def _met(self, value: float, slopes: dict[int, float]) -> Estimated:
         self.size = max(self.size, abs(value), *(abs(one) for one in slopes.values()))
         self.size = max(self.size, self._half(slopes))
-        return Felt(value, slopes)
+        return Estimated(value, slopes)
 
 
-def _mixed(left: Felt, weight: float, right: Felt, other: float) -> dict[int, float]:
+def _mixed(left: Estimated, weight: float, right: Estimated, other: float) -> dict[int, float]:
     slopes = {place: slope * weight for place, slope in left.slopes.items()}
     for place, slope in right.slopes.items():
         slopes[place] = slopes.get(place, 0.0) + slope * other

@@ -11,7 +11,7 @@ from sensitivity.analyses import analysed
 
 from gateway.exact import ExactTable
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise, sort_key
-from gateway.noise.allocation import Noise, ReleaseNoise, price_noise
+from gateway.noise.allocation import Distribution, ReleaseNoise, price_noise
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
@@ -23,7 +23,7 @@ FOUND = "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis"
 
 
 def _release(sql: str, price: Fraction = PRICE) -> ReleaseNoise:
-    [made] = price_noise([analysed(sql)], Noise.LAPLACE, price, DELTA)
+    [made] = price_noise([analysed(sql)], Distribution.LAPLACE, price, DELTA)
     return made
 
 

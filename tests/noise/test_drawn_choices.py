@@ -15,7 +15,7 @@ from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NOT_ASKED, MismatchedDraws, NoisyTable, add_choices, add_noise
-from gateway.noise.allocation import Noise, ReleaseNoise, cost_of, price_noise, slots_of
+from gateway.noise.allocation import Distribution, ReleaseNoise, cost_of, price_noise, slots_of
 from gateway.noise.drawn_choices import draw_choices
 from gateway.noise.exponential import PureSelection, Selection
 from gateway.noise.quantile import bucket_scores
@@ -36,15 +36,15 @@ SQL = (
     "SELECT MODE() WITHIN GROUP (ORDER BY region), SUM(income) FROM patients",
 )
 DELTA = Fraction(1, 10**9)
-NOISES = list(Noise)
+NOISES = list(Distribution)
 DEAR = Fraction(10**30)
 
 
-def _asked(sql: str, noise: Noise) -> Analysis:
-    return analysed(sql, pairs=noise is Noise.LAPLACE)
+def _asked(sql: str, noise: Distribution) -> Analysis:
+    return analysed(sql, pairs=noise is Distribution.LAPLACE)
 
 
-def _priced(sql: str, noise: Noise, price: Fraction) -> ReleaseNoise:
+def _priced(sql: str, noise: Distribution, price: Fraction) -> ReleaseNoise:
     [made] = price_noise([_asked(sql, noise)], noise, price, DELTA)
     return made
 
@@ -69,7 +69,7 @@ def _released(
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("price", ["1/1000", "1", "7/3", "1e30"])
-def test_choices_cost_what_was_charged(noise: Noise, price: str) -> None:
+def test_choices_cost_what_was_charged(noise: Distribution, price: str) -> None:
     """Recomputed from the selections that will be drawn, with the noise beside them, and hardly less."""
     analyses = [_asked(sql, noise) for sql in SQL]
     made = price_noise(analyses, noise, Fraction(price), DELTA)
@@ -99,7 +99,7 @@ def test_every_choice_is_one_part_of_the_price() -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_choice_of_a_group_pays_for_all_groups_of_a_unit(noise: Noise) -> None:
+def test_choice_of_a_group_pays_for_all_groups_of_a_unit(noise: Distribution) -> None:
     """A unit that is in G groups moves G choices, so each has a G-th part of the share."""
     analysis = _asked("SELECT diagnosis, MAX(cost) FROM visits GROUP BY diagnosis", noise)
     assert analysis.groups_per_unit > 1
@@ -107,14 +107,16 @@ def test_choice_of_a_group_pays_for_all_groups_of_a_unit(noise: Noise) -> None:
     [alone] = price_noise([replace(analysis, groups_per_unit=1)], noise, Fraction(2), DELTA)
     [one], [other] = whole.choices, alone.choices
     more = one.selection.scale / other.selection.scale
-    wanted = analysis.groups_per_unit if noise is Noise.LAPLACE else analysis.groups_per_unit**0.5
+    wanted = (
+        analysis.groups_per_unit if noise is Distribution.LAPLACE else analysis.groups_per_unit**0.5
+    )
     assert float(more) == pytest.approx(float(wanted))
     assert one.cost(analysis.groups_per_unit) <= 1
 
 
 def test_choices_have_the_distribution_that_was_paid_for() -> None:
     """Draws of whole releases are distributed as the mechanism says; with the scale of another price they are not."""
-    release = _priced(ALL, Noise.GAUSSIAN, Fraction(1, 800))
+    release = _priced(ALL, Distribution.GAUSSIAN, Fraction(1, 800))
     counts = [3, 9, 1, 14, 0, 7]
     histograms = _histogram(release, ((), counts))
     [one] = release.choices
@@ -135,7 +137,9 @@ def test_choices_have_the_distribution_that_was_paid_for() -> None:
 def test_pure_choices_among_few_have_the_distribution_of_permute_and_flip() -> None:
     """The mode of four regions, in the pure currency; the exponential mechanism is another distribution."""
     release = _priced(
-        "SELECT MODE() WITHIN GROUP (ORDER BY region) FROM patients", Noise.LAPLACE, Fraction(1, 3)
+        "SELECT MODE() WITHIN GROUP (ORDER BY region) FROM patients",
+        Distribution.LAPLACE,
+        Fraction(1, 3),
     )
     assert isinstance(release.choices[0].selection, PureSelection)
     counts = [5, 8, 2, 6]
@@ -152,7 +156,7 @@ def test_pure_choices_among_few_have_the_distribution_of_permute_and_flip() -> N
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_one_unit_changes_no_chance_by_more_than_the_price_when_its_rows_are_cut(
-    noise: Noise,
+    noise: Distribution,
 ) -> None:
     """Negative control: with all forty rows of a person instead of R = 1 the chances differ by far more."""
     release = _priced(ALL, noise, Fraction(1, 2))
@@ -180,7 +184,7 @@ def test_one_unit_changes_no_chance_by_more_than_the_price_when_its_rows_are_cut
 def test_first_places_are_drawn_one_after_the_other_without_what_was_drawn() -> None:
     """Both orders of two values out of three have the chances of two choices, the second among what is left."""
     sql = "SELECT DP_TOP(region, 2), MODE() WITHIN GROUP (ORDER BY region) FROM patients"
-    release = _priced(sql, Noise.GAUSSIAN, Fraction(1, 100))
+    release = _priced(sql, Distribution.GAUSSIAN, Fraction(1, 100))
     assert len(release.choices) == 2  # the mode is the first place
     counts, stream = [7, 5, 9, 0], Stream("places")
     histograms, scale = _histogram(release, ((), counts)), release.choices[0].selection.scale
@@ -203,7 +207,7 @@ def test_first_places_are_drawn_one_after_the_other_without_what_was_drawn() -> 
 
 def test_place_without_those_before_it_is_a_mistake() -> None:
     """What it would be drawn from is not known."""
-    release = _priced("SELECT DP_TOP(region, 3) FROM patients", Noise.GAUSSIAN, Fraction(1))
+    release = _priced("SELECT DP_TOP(region, 3) FROM patients", Distribution.GAUSSIAN, Fraction(1))
     histograms = _histogram(release, ((), [1, 2, 3]))
     with pytest.raises(ValueError, match="before it"):
         draw_choices([()], histograms, release.choices[1:], Stream("places"))
@@ -213,7 +217,7 @@ def test_choices_come_in_the_order_of_their_aims_within_each_group() -> None:
     """MIN is not above a quantile, nor that above MAX, however much noise there is."""
     release = _priced(
         f"SELECT region, MIN(birth_year), {MEDIAN}, MAX(birth_year) FROM patients GROUP BY region",
-        Noise.LAPLACE,
+        Distribution.LAPLACE,
         Fraction(1, 1000),
     )
     table = _released(
@@ -225,7 +229,7 @@ def test_choices_come_in_the_order_of_their_aims_within_each_group() -> None:
 
 def test_groups_that_were_not_found_are_drawn_for_and_groups_that_are_not_shown_are_not() -> None:
     """Listed groups all have a value; of found ones those that reach the threshold."""
-    release = _priced(SQL[1], Noise.LAPLACE, DEAR)
+    release = _priced(SQL[1], Distribution.LAPLACE, DEAR)
     keys = release.analysis.groups.keys  # type: ignore[union-attr]
     width = len(release.noises)
     exact = ExactTable((("north",),), ((7,),) * width)
@@ -235,7 +239,7 @@ def test_groups_that_were_not_found_are_drawn_for_and_groups_that_are_not_shown_
     assert table.keys == keys
     assert table.chosen[0][keys.index(("north",))] == release.choices[0].choice.histogram.answer(2)
     assert len(table.chosen[0]) == len(keys)
-    found = _priced(SQL[3], Noise.LAPLACE, DEAR)
+    found = _priced(SQL[3], Distribution.LAPLACE, DEAR)
     assert isinstance(found.analysis.groups, ThresholdGroups)
     units = [50, 1]
     exact = ExactTable((("flu",), ("rare",)), (tuple(units),) * len(found.noises))
@@ -248,7 +252,7 @@ def test_groups_that_were_not_found_are_drawn_for_and_groups_that_are_not_shown_
 
 def test_release_without_the_choices_it_needs_is_a_mistake() -> None:
     """Nothing leaves for which nothing was paid."""
-    release = _priced(ALL, Noise.LAPLACE, Fraction(1))
+    release = _priced(ALL, Distribution.LAPLACE, Fraction(1))
     with pytest.raises(MismatchedDraws, match="choices"):
         add_noise(NOT_ASKED, replace(release, choices=()), Stream("none"))
     counted = add_noise(NOT_ASKED, release, Stream("none"))
@@ -265,20 +269,22 @@ def test_release_without_the_choices_it_needs_is_a_mistake() -> None:
 def test_rank_errors_are_told_and_grow_as_prices_fall() -> None:
     """The mode of few values misses by fewer rows than a median of many buckets."""
     cheap, dear = (
-        _priced(ALL, Noise.LAPLACE, price).choices[0].rank_error
+        _priced(ALL, Distribution.LAPLACE, price).choices[0].rank_error
         for price in (Fraction(1, 10), Fraction(10))
     )
     assert cheap > dear >= 0
-    assert _priced(ALL, Noise.LAPLACE, DEAR).choices[0].rank_error == 0
+    assert _priced(ALL, Distribution.LAPLACE, DEAR).choices[0].rank_error == 0
     [mode] = _priced(
-        "SELECT MODE() WITHIN GROUP (ORDER BY region) FROM patients", Noise.LAPLACE, Fraction(1, 10)
+        "SELECT MODE() WITHIN GROUP (ORDER BY region) FROM patients",
+        Distribution.LAPLACE,
+        Fraction(1, 10),
     ).choices
     assert 0 < mode.rank_error < cheap
 
 
 def test_rank_errors_hold_in_95_of_100_draws() -> None:
     """The chosen bucket has the aim within so many ranks, in far more than 95 % of draws of a flat table."""
-    release = _priced(ALL, Noise.GAUSSIAN, Fraction(1, 200))
+    release = _priced(ALL, Distribution.GAUSSIAN, Fraction(1, 200))
     [one] = release.choices
     buckets = one.choice.histogram.candidates
     error, counts = one.rank_error, [20] * buckets
@@ -298,7 +304,7 @@ def test_texts_of_chosen_values_are_those_of_their_types() -> None:
     """Numbers by the type of the column, days and words as keys are written; none has an interval."""
     release = _priced(
         "SELECT MIN(birth_year), MODE() WITHIN GROUP (ORDER BY region) FROM patients",
-        Noise.LAPLACE,
+        Distribution.LAPLACE,
         DEAR,
     )
     table = _released(NOT_ASKED, release, Stream("texts"), _histogram(release, ((), [0, 0, 5])))
@@ -347,9 +353,13 @@ def _missed(release: ReleaseNoise, rows: dict[int, int], stream: Stream) -> Coun
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("rows", TABLES)
-def test_intervals_of_choices_hold_in_95_of_100_draws(noise: Noise, rows: dict[int, int]) -> None:
+def test_intervals_of_choices_hold_in_95_of_100_draws(
+    noise: Distribution, rows: dict[int, int]
+) -> None:
     """Of 400 at most 46 miss, however few rows there are: were it 5 %, more would come once in 10^7."""
-    release = _priced(ENDED, noise, Fraction(1, 1) if noise is Noise.LAPLACE else Fraction(1, 50))
+    release = _priced(
+        ENDED, noise, Fraction(1, 1) if noise is Distribution.LAPLACE else Fraction(1, 50)
+    )
     assert len(release.choices) == 5
     missed = _missed(release, rows, Stream(f"held {noise} {rows}"))
     assert max(missed.values()) <= 46
@@ -361,7 +371,7 @@ def test_coverage_finds_fault_with_ends_that_are_aimed_at_what_is_sought(
     """Negative control: without the ranks that they lie beside it, far more than 5 of 100 intervals miss."""
     monkeypatch.setattr("gateway.noise.drawn_choices.parts_beside", lambda *_, **__: 0)
     monkeypatch.setattr("gateway.noise.drawn_choices.rank_from_end", lambda *_: Fraction(1, 2))
-    release = _priced(ENDED, Noise.GAUSSIAN, Fraction(1, 50))
+    release = _priced(ENDED, Distribution.GAUSSIAN, Fraction(1, 50))
     missed = _missed(release, {2: 20, 50: 20, 90: 20}, Stream("missed"))
     assert min(missed.values()) > 46
 
@@ -381,7 +391,7 @@ def test_interval_reaches_to_the_end_of_the_domain_where_one_end_is_asked_for() 
     """What is drawn for one end says nothing of the other."""
     sql = "SELECT MEDIAN(birth_year) AS m, DP_INTERVAL_{}(m) FROM patients"
     for end, side in (("LOW", 1), ("HIGH", 0)):
-        release = _priced(sql.format(end), Noise.LAPLACE, Fraction(1, 2))
+        release = _priced(sql.format(end), Distribution.LAPLACE, Fraction(1, 2))
         histogram = release.choices[0].choice.histogram
         assert isinstance(histogram, BinnedRows)
         whole = histogram.span(0, histogram.candidates - 1)
@@ -395,7 +405,7 @@ def test_interval_reaches_to_the_end_of_the_domain_where_one_end_is_asked_for() 
 
 def test_interval_of_a_choice_holds_what_is_answered_and_none_is_told_beside_another() -> None:
     """Whatever the ends and the order make of the draws; a difference of two would be at less than 95 %."""
-    release = _priced(ENDED, Noise.LAPLACE, Fraction(1, 100))
+    release = _priced(ENDED, Distribution.LAPLACE, Fraction(1, 100))
     histograms, stream = _histogram(release, ((), [1] * 60)), Stream("answered")
     beside = (Plus(AggregateRef(0), AggregateRef(1)), Each((AggregateRef(0), AggregateRef(1))))
     for _ in range(200):
@@ -414,7 +424,7 @@ def test_interval_of_a_choice_holds_what_is_answered_and_none_is_told_beside_ano
 def test_dates_and_what_is_most_frequent_have_no_interval() -> None:
     """An interval is one of numbers."""
     sql = "SELECT MIN(visit_date), MODE() WITHIN GROUP (ORDER BY cost > 100) FROM visits"
-    release = _priced(sql, Noise.LAPLACE, Fraction(1))
+    release = _priced(sql, Distribution.LAPLACE, Fraction(1))
     table = _released(NOT_ASKED, release, Stream("dates"), _histogram(release, ((), [5, 5])))
     told = RoundedColumn(table, release.analysis.formulas, ())
     assert [told.column(AggregateRef(place)) for place in (0, 1)] == [[None], [None]]

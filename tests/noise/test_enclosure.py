@@ -1,4 +1,4 @@
-"""Bounds: they enclose, and they are close."""
+"""Enclosures contain the exact value and are narrow; tables of distributions are cached."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -7,7 +7,7 @@ from math import erfc, sqrt
 import pytest
 from laws import for_each
 
-from gateway.noise.enclosure import decay_bounds, normal_tail_within, pi_bounds
+from gateway.noise.enclosure import Decay, TableCache, decay_bounds, normal_tail_within, pi_bounds
 
 _PI = 314159265358979323846264338327950288419716939937510582097494459
 
@@ -57,3 +57,27 @@ def test_normal_tail_is_within_a_limit_exactly_from_its_value_on(distance: int) 
     little = Fraction(1, 10**9)
     assert normal_tail_within(distance, Fraction(10_000), tail * (1 + little), 400)
     assert not normal_tail_within(distance, Fraction(10_000), tail * (1 - little), 400)
+
+
+def _decay(number: int) -> Decay:
+    return Decay(Fraction(1, number), 1)
+
+
+def test_a_distribution_is_known_when_it_comes_again() -> None:
+    """The first time it is new, ever after it is not."""
+    asked_again = TableCache()
+    assert [asked_again(_decay(7)), asked_again(_decay(7)), asked_again(_decay(8))] == [
+        False,
+        True,
+        False,
+    ]
+    assert asked_again(_decay(7))
+
+
+def test_distributions_that_nobody_asks_for_are_forgotten() -> None:
+    """So prices that never come again take no more memory than a thousand of them."""
+    asked_again = TableCache(2)
+    for number in (1, 2, 1, 3):
+        asked_again(_decay(number))
+    assert asked_again(_decay(1))
+    assert not asked_again(_decay(2))

@@ -8,7 +8,7 @@ import pytest
 from laws import for_each
 from noise.choices import exponential, flipping, objects
 from noise.streams import Stream
-from noise.test_sources import NOISE, floats, generators
+from noise.test_package_text import NOISE, floats, generators
 from numpy.typing import NDArray
 
 from gateway.noise.exponential import Choice, Selection, selection_for, selection_within

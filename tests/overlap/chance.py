@@ -169,7 +169,7 @@ class _Chance:
             cells.append(all_cells(axis))
         return GroupKey(f"h({axis.name})", axis, tuple(range(len(cells))), tuple(cells))
 
-    def _ground(self, region: Region, axes: Sequence[RegionAxis]) -> ReleaseScope:
+    def _scope(self, region: Region, axes: Sequence[RegionAxis]) -> ReleaseScope:
         chance = self._chance
         keys = tuple(self._key(one) for one in axes if chance.random() < 0.25)
         unreadable = tuple(one.name for one in region.axes if not one.readable)
@@ -178,9 +178,9 @@ class _Chance:
     def _past(self, number: int) -> PriorRelease:
         chance = self._chance
         axes = [self._declared_otherwise(one) for one in self._axes]
-        ground = self._ground(self._region(axes), axes)
+        scope = self._scope(self._region(axes), axes)
         size = 1
-        for key in ground.keys:
+        for key in scope.keys:
             size *= len(key.values or ())
         if chance.random() < 0.1:
             size += 1
@@ -193,7 +193,7 @@ class _Chance:
         return PriorRelease(
             f"q{number}.r1.1",
             f"q{number}",
-            ground,
+            scope,
             counts,
             chance.choice(_SPREADS),
             chance.choice((None, *_SPREADS)),
@@ -206,9 +206,9 @@ class _Chance:
         region = self._region(self._axes)
         kinds = {one.name: one.kind for one in self._axes}
         earlier_ones = [
-            one.ground.region
+            one.scope.region
             for one in told
-            if all(kinds[axis.name] is axis.kind for axis in one.ground.region.axes)
+            if all(kinds[axis.name] is axis.kind for axis in one.scope.region.axes)
         ]
         if earlier_ones and chance.random() < 0.6:
             earlier = chance.choice(earlier_ones)
@@ -221,4 +221,4 @@ class _Chance:
                     region = earlier.join(region)
             except TooLarge:
                 region = self._region(self._axes)
-        return self._ground(region, self._axes)
+        return self._scope(region, self._axes)

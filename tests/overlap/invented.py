@@ -1,4 +1,4 @@
-"""Grounds made by hand over a few axes, and releases about them."""
+"""Scopes made by hand over a few axes, and releases about them."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -53,7 +53,7 @@ def where(*parts: tuple[RegionAxis, Cells]) -> Region:
     return region
 
 
-def ground(region: Region, *keys: GroupKey, unreadable: tuple[str, ...] = ()) -> ReleaseScope:
+def scope(region: Region, *keys: GroupKey, unreadable: tuple[str, ...] = ()) -> ReleaseScope:
     return ReleaseScope("t", frozenset({"t"}), region, keys, unreadable)
 
 
@@ -86,7 +86,7 @@ def past(
     told = None if counts is None else tuple(counts)
     noise = spread if variance is None else variance
     return PriorRelease(
-        f"q{number}.r1.1", f"q{number}", ground(about, *keys), told, spread, noise, whole
+        f"q{number}.r1.1", f"q{number}", scope(about, *keys), told, spread, noise, whole
     )
 
 
@@ -94,7 +94,7 @@ def refusal(
     about: Region | ReleaseScope, told: Sequence[PriorRelease], rules: Auditing = RULES
 ) -> OverlapRefused | None:
     """What the auditor says of a new question beside these."""
-    asked = about if isinstance(about, ReleaseScope) else ground(about)
+    asked = about if isinstance(about, ReleaseScope) else scope(about)
     try:
         audit([NewQuery(asked, SPREAD)], History(told), rules)
     except OverlapRefused as refused:

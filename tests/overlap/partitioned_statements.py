@@ -326,10 +326,10 @@ def tried(
         parts = parts_of(sql, dataset)
         if parts is None:
             continue
-        grounds = grounds_of(parts)
+        scopes = grounds_of(parts)
         if believed is not None:
-            grounds = [replace(one, through=believed) for one in grounds]
-        names = confining_cells(grounds, dataset, proven)
+            scopes = [replace(one, through=believed) for one in scopes]
+        names = confining_cells(scopes, dataset, proven)
         if names is None:
             continue
         found.confined += 1

@@ -98,20 +98,20 @@ def _stays(chance: np.random.Generator, people: Rows) -> Rows:
     return Rows(columns, person)
 
 
-def counted(ground: ReleaseScope, most: int = 1) -> tuple[int, ...] | None:
+def counted(scope: ReleaseScope, most: int = 1) -> tuple[int, ...] | None:
     """How many people are in each group, in the order of the keys' product; of several rows each, as rows tell it."""
-    if any(one.cells is None or one.axis is None for one in ground.keys):
+    if any(one.cells is None or one.axis is None for one in scope.keys):
         return None
-    there = rows(max(ground.tables, key=lambda one: one in {"visits", "stays"}))
-    named = {one.name for one in ground.region.axes} | {
-        one.axis.name for one in ground.keys if one.axis
+    there = rows(max(scope.tables, key=lambda one: one in {"visits", "stays"}))
+    named = {one.name for one in scope.region.axes} | {
+        one.axis.name for one in scope.keys if one.axis
     }
     if not named <= set(there.columns):
         return None
-    inside = _inside(ground.region, there)
+    inside = _inside(scope.region, there)
     places = [
         [(_has(there, key.axis, cells)) for cells in key.cells or ()]
-        for key in ground.keys
+        for key in scope.keys
         if key.axis is not None
     ]
     found = []

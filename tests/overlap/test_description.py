@@ -1,4 +1,4 @@
-"""Grounds in words: each part of a region is told as people write it, in the order and number that it has."""
+"""Scopes as text: each part of a region as people write it, in its order and number."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -69,8 +69,8 @@ def _region(*boxes: dict[RegionAxis, Cells]) -> Region:
 def _told(
     region: Region, *keys: GroupKey, tables: frozenset[str] = frozenset({"patients"})
 ) -> list[str]:
-    ground = ReleaseScope("scan patients", tables, region, keys, ())
-    return list(region_lines(ground, CLINIC))
+    scope = ReleaseScope("scan patients", tables, region, keys, ())
+    return list(region_lines(scope, CLINIC))
 
 
 def _part(axis: RegionAxis, cells: Cells) -> str:

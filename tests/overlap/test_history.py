@@ -15,12 +15,12 @@ from overlap.invented import (
     SPREAD,
     YEAR,
     by_tens,
-    ground,
     named,
     names,
     past,
     ranges,
     refusal,
+    scope,
     where,
 )
 from samples import draws
@@ -79,10 +79,10 @@ def test_count_of_units_is_not_replaced_by_a_lower_bound() -> None:
 
 def test_releases_of_another_shape_are_not_compared() -> None:
     """Other tables, other rows."""
-    other = PriorRelease("q1.r1.1", "q1", ground(EVERYTHING), None, SPREAD)
+    other = PriorRelease("q1.r1.1", "q1", scope(EVERYTHING), None, SPREAD)
     new = where((DAY, ranges((1, 29_999))))
     assert refusal(new, [other]) is not None
-    elsewhere = ground(new)
+    elsewhere = scope(new)
     elsewhere = type(elsewhere)("u", frozenset({"u"}), elsewhere.region, (), ())
     assert refusal(elsewhere, [other]) is None
 
@@ -138,7 +138,7 @@ def _compared(seed: int) -> int:
     [index] = History(told).of("t")
     found = 0
     for _ in range(10):
-        new = NewQuery(ground(_region(chance), *_keys(chance)), SPREAD)
+        new = NewQuery(scope(_region(chance), *_keys(chance)), SPREAD)
         part = part_of(new, (index,))
         judge = Judge(RULES, KnownSizes((index,), part.axes), part.axes)
         fast = {

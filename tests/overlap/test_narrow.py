@@ -14,12 +14,12 @@ from overlap.invented import (
     YEAR,
     by,
     by_tens,
-    ground,
     named,
     names,
     past,
     ranges,
     refusal,
+    scope,
     where,
 )
 
@@ -244,8 +244,8 @@ def test_groups_of_both_are_compared_one_by_one() -> None:
     """A new group at the end is no difference; a day more in a group is one."""
     months = by_tens(DAY, 0, 29_999, 30)
     before = past(1, where((DAY, ranges((0, 299)))), months)
-    assert refusal(ground(where((DAY, ranges((0, 329)))), months), [before]) is None
-    assert refusal(ground(where((DAY, ranges((0, 298)))), months), [before]) is not None
+    assert refusal(scope(where((DAY, ranges((0, 329)))), months), [before]) is None
+    assert refusal(scope(where((DAY, ranges((0, 298)))), months), [before]) is not None
 
 
 def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
@@ -258,11 +258,11 @@ def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
         StepCells(((29_989, LAST),)),
         text="date_trunc('week', t.day)",
     )
-    new = ground(EVERYTHING, moved)
+    new = scope(EVERYTHING, moved)
     assert refusal(new, [past(1, EVERYTHING, tens, counts=[10] * 3000)]) is not None
     assert refusal(new, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is None
     assert refusal(new, [past(1, EVERYTHING, tens)]) is not None
-    chosen = ground(EVERYTHING, replace(moved, text="((t.day + 1) / 10)"))
+    chosen = scope(EVERYTHING, replace(moved, text="((t.day + 1) / 10)"))
     assert refusal(chosen, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is not None
 
 
@@ -270,9 +270,9 @@ def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
     """`GROUP BY year = 1922` asks about the people born then; a table of all years has small groups that nobody chose."""
     few = past(1, where((YEAR, ranges((1922, 1922)))), counts=[6], spread=Fraction(1))
     cells = (ranges((1922, 1922)), StepCells(((FIRST, 1921), (1923, LAST))))
-    asked = ground(EVERYTHING, by(YEAR, *cells, text="(t.year = 1922)"))
+    asked = scope(EVERYTHING, by(YEAR, *cells, text="(t.year = 1922)"))
     assert refusal(asked, [few]) is not None
-    beside = ground(
+    beside = scope(
         EVERYTHING,
         by(YEAR, *cells, text="(t.year = 1922)"),
         by(SIDE, names("north"), names("east")),
@@ -290,9 +290,9 @@ def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
     )
     nobody = past(3, where((YEAR, StepCells((), null=True))), counts=[0], spread=Fraction(1))
     with_null = by(YEAR, *cells, StepCells((), null=True), text="(t.year = 1922)")
-    assert refusal(ground(EVERYTHING, with_null), [nobody]) is None
+    assert refusal(scope(EVERYTHING, with_null), [nobody]) is None
     every = [ranges((one, one)) for one in range(1900, 2000)]
-    assert refusal(ground(EVERYTHING, by(YEAR, *every, text="t.year")), [few]) is None
+    assert refusal(scope(EVERYTHING, by(YEAR, *every, text="t.year")), [few]) is None
 
 
 @for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
@@ -318,14 +318,14 @@ def test_toggled_filter_passes_when_groups_are_small() -> None:
     """Small groups of a table do not make a filter over all of them narrow."""
     decades = by_tens(YEAR, 1900, 1999)
     told = past(1, EVERYTHING, decades, counts=[0, 3, 12, *[1000] * 7])
-    assert refusal(ground(where((SIDE, names("north"))), decades), [told]) is None
-    assert refusal(ground(where((SIDE, names("north", "east", "south"))), decades), [told]) is None
+    assert refusal(scope(where((SIDE, names("north"))), decades), [told]) is None
+    assert refusal(scope(where((SIDE, names("north", "east", "south"))), decades), [told]) is None
 
 
 def test_unreadable_condition_is_treated_as_the_policy_says() -> None:
     """Refused and named; compared by sizes alone; or left out of comparisons."""
     odd = named("name like 'x%'", "true", "false", readable=False)
-    half = ground(where((odd, names("true"))), unreadable=("name like 'x%'",))
+    half = scope(where((odd, names("true"))), unreadable=("name like 'x%'",))
     told = [past(1, EVERYTHING, counts=[1000])]
     found = refusal(half, told)
     assert found is not None
@@ -333,7 +333,7 @@ def test_unreadable_condition_is_treated_as_the_policy_says() -> None:
     assert "`name like 'x%'`" in found.detail
     unknown = replace(RULES, opaque=UnreadableConditions.COUNT_AS_UNKNOWN)
     assert refusal(half, told, unknown) is None
-    small = [replace(past(1, EVERYTHING, variance=SURE), ground=half, counts=(3,))]
+    small = [replace(past(1, EVERYTHING, variance=SURE), scope=half, counts=(3,))]
     assert refusal(half, small, unknown) is not None
     assert refusal(half, small, replace(RULES, opaque=UnreadableConditions.ALLOW)) is None
 

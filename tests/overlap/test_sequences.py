@@ -53,9 +53,9 @@ def _refused_after(spread: Fraction, times: int = 1) -> bool:
     history = History()
     [without], [everybody] = parts("clinic", _WITHOUT_ONE), parts("clinic", _EVERYBODY)
     for number in range(times):
-        history.add(PriorRelease(f"q{number}.r1.1", f"q{number}", without.ground, None, spread))
+        history.add(PriorRelease(f"q{number}.r1.1", f"q{number}", without.scope, None, spread))
     try:
-        audit([NewQuery(everybody.ground, SPREAD)], history, DEFAULTS)
+        audit([NewQuery(everybody.scope, SPREAD)], history, DEFAULTS)
     except OverlapRefused as refusal:
         return refusal.code is Code.DIFFERENCING
     return False
@@ -77,5 +77,5 @@ def test_answer_at_next_to_no_price_closes_no_table_of_large_noise() -> None:
     """The new answer may be inexact itself: it still shows nobody beside an answer that is far less exact."""
     history = History()
     [without], [everybody] = parts("clinic", _WITHOUT_ONE), parts("clinic", _EVERYBODY)
-    history.add(PriorRelease("q1.r1.1", "q1", without.ground, None, SPREAD * 10_000))
-    audit([NewQuery(everybody.ground, SPREAD * 1_000)], history, DEFAULTS)
+    history.add(PriorRelease("q1.r1.1", "q1", without.scope, None, SPREAD * 10_000))
+    audit([NewQuery(everybody.scope, SPREAD * 1_000)], history, DEFAULTS)

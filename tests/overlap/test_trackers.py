@@ -13,11 +13,11 @@ from overlap.invented import (
     SIDE,
     SPREAD,
     YEAR,
-    ground,
     names,
     past,
     ranges,
     refusal,
+    scope,
     steps,
     where,
 )
@@ -185,9 +185,7 @@ def test_tracker_is_let_pass_when_its_noise_hides_a_person() -> None:
         for place, low in enumerate(range(0, 30_000, step))
     ]
     assert refusal(EVERYTHING, parts) is None
-    exact = [
-        PriorRelease(one.release, one.query_id, one.ground, None, Fraction(1)) for one in parts
-    ]
+    exact = [PriorRelease(one.release, one.query_id, one.scope, None, Fraction(1)) for one in parts]
     assert refusal(EVERYTHING, exact) is not None
 
 
@@ -235,7 +233,7 @@ def test_pairs_decide_when_there_are_too_many_atoms() -> None:
         for number in range(8)
     ]
     assert (
-        atoms_of([sides_of(one.ground.region) for one in wild[:6]], {one.name: one for one in axes})
+        atoms_of([sides_of(one.scope.region) for one in wild[:6]], {one.name: one for one in axes})
         is None
     )
     first = where((axes[0], ranges((0, 800))), (axes[1], ranges((0, 800))))
@@ -272,7 +270,7 @@ def _size(box: Side) -> int:
 def test_parts_of_one_question_are_held_against_each_other() -> None:
     """Two subqueries that differ by a day are refused although nothing was asked before."""
     parts = [
-        NewQuery(ground(region), SPREAD)
+        NewQuery(scope(region), SPREAD)
         for region in (where((DAY, ranges((0, 99)))), where((DAY, ranges((0, 100)))))
     ]
     audit(parts[:1], History(), RULES)

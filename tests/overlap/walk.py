@@ -36,7 +36,7 @@ SPREAD = Fraction(800)  # of Laplace noise at a scale of 20, which is that of th
 class Told:
     """What a part is about, and how its groups are counted, if they are; `rows` is R."""
 
-    ground: ReleaseScope
+    scope: ReleaseScope
     counting: Counting | None
     rows: int
 
@@ -57,8 +57,8 @@ def _computed(stage: Stage) -> StagedRows:
     return StagedRows(tuple((one.id, one.type) for one in stage.fields), tuple(rows))
 
 
-def grounds(catalog: str, sql: str) -> tuple[ReleaseScope, ...]:
-    return tuple(one.ground for one in parts(catalog, sql))
+def scopes(catalog: str, sql: str) -> tuple[ReleaseScope, ...]:
+    return tuple(one.scope for one in parts(catalog, sql))
 
 
 def _parts(
@@ -71,11 +71,11 @@ def _parts(
     analysed = partial(analyze_release, pairs=True, enumerated_groups=10_000, min_units=10)
     for part in analyze_grouping_sets(folded, analysed).parts:
         listed = part.groups if isinstance(part.groups, EnumeratedGroups) else None
-        ground = scope_of(part.plan, listed, names or {}, known)
-        yield Told(ground, counting_of(part), part.rows)
+        scope = scope_of(part.plan, listed, names or {}, known)
+        yield Told(scope, counting_of(part), part.rows)
         yield from (
             Told(one, None, part.rows)
-            for one in aggregate_scopes(part.plan, ground, names or {}, known)
+            for one in aggregate_scopes(part.plan, scope, names or {}, known)
         )
 
 
@@ -99,7 +99,7 @@ def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
         about = parts(case.catalog, sql)
         spread = SPREAD / case.price**2
         try:
-            audit([NewQuery(one.ground, spread) for one in about], history, rules)
+            audit([NewQuery(one.scope, spread) for one in about], history, rules)
         except OverlapRefused as refusal:
             walk.refusal = refusal
             return walk
@@ -108,7 +108,7 @@ def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
             counts = _counts(one, chance, case.price)
             whole = one.counting is not None and not one.counting.from_below
             release = f"{query}.r1.{place + 1}"
-            history.add(PriorRelease(release, query, one.ground, counts, spread, spread, whole))
+            history.add(PriorRelease(release, query, one.scope, counts, spread, spread, whole))
     return walk
 
 
@@ -117,5 +117,5 @@ def _counts(told: Told, chance: np.random.Generator, price: int) -> tuple[int, .
     if told.counting is None:
         return None
     rows = told.rows if told.counting.from_below else 1
-    exact = counted(told.ground, rows)
+    exact = counted(told.scope, rows)
     return None if exact is None else noisy(exact, chance, price)

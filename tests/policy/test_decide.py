@@ -13,7 +13,7 @@ from samples import draws
 
 from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import RequestContext, applicable_rules, purpose_of, rules_at
+from gateway.policy.applicable import Peer, RequestContext, applicable_rules, purpose_of, rules_at
 from gateway.policy.decide import (
     ColumnUse,
     Decision,
@@ -215,7 +215,7 @@ def test_condition_reads_purpose_front_end_and_hour() -> None:
     )
     moment = datetime(2026, 11, 22, 23, 59, tzinfo=UTC)
     assert [
-        one.id for one in rules_at(with_rules(rule), ALICE, "rest", "care", moment).permits
+        one.id for one in rules_at(with_rules(rule), ALICE, Peer("rest"), "care", moment).permits
     ] == ["p"]
     here = RequestContext("rest", "care", 23, 7)
     assert decide(with_rules(rule), ALICE, here, ["patients"], []).because == ("p",)

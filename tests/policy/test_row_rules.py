@@ -4,12 +4,12 @@ from datetime import date
 from fractions import Fraction
 
 import pytest
-from fix_policy import BASE, people, read
+from fix_policy import BASE, changed, people, read
 from laws import for_each
 
 from gateway.catalog.tables import Table
 from gateway.policy.conditions.parser import InvalidCondition
-from gateway.policy.row_rules import BoundTest, bind_rows, parse_row_rule
+from gateway.policy.row_rules import BoundMembership, BoundTest, bind_rows, parse_row_rule
 
 SUBJECTS = people(
     "alice: {region: north, regions: [north, east], year: '1950', many: ['1950', '1951']}\n"
@@ -56,14 +56,79 @@ def test_row_rule_is_bound_to_values_of_the_column(
     patients: Table, text: str, tests: list[BoundTest]
 ) -> None:
     """Constants and attributes are read by the type of their column."""
-    bound = bind_rows(parse_row_rule(text, patients), SUBJECTS["alice"])
+    bound = bind_rows(parse_row_rule(text, patients), SUBJECTS["alice"], None)
     assert bound is not None
     assert list(bound.tests) == tests
 
 
+@pytest.fixture(scope="module")
+def consenting() -> Table:
+    line = "      consents: {type: 'text[]', class: sensitive}\n"
+    table = changed("      weight:", f"{line}      weight:").dataset.table("patients")
+    assert table is not None
+    return table
+
+
+@for_each(
+    ("text", "test"),
+    [
+        ("request.purpose = ANY (consents)", BoundMembership("consents", "care")),
+        ("request.purpose=any(patients.consents)", BoundMembership("consents", "care")),
+        ("subject.region = ANY (consents)", BoundMembership("consents", "north")),
+        ("'it''s' = ANY (consents)", BoundMembership("consents", "it's")),
+        ("region = request.purpose", BoundTest("region", ("care",))),
+    ],
+)
+def test_row_rule_reads_the_purpose_and_arrays(
+    text: str, test: BoundTest | BoundMembership, consenting: Table
+) -> None:
+    """A value on the left is compared with the elements of an array; the purpose is bound as it was checked."""
+    rule = parse_row_rule(text, consenting)
+    bound = bind_rows(rule, SUBJECTS["alice"], "care")
+    assert bound is not None
+    assert bound.tests == (test,)
+    assert rule.reads_purpose is ("request" in text)
+    without = bind_rows(rule, SUBJECTS["alice"], None)
+    assert (without is None) is rule.reads_purpose
+
+
+@for_each(
+    "text",
+    [
+        "consents = request.purpose",
+        "consents = 'care'",
+        "consents in ('care')",
+        "request.purpose = ANY (region)",
+        "request.purpose = ANY (nope)",
+        "request.purpose = ALL (consents)",
+        "request.purpose = consents",
+        "request.purpose in (consents)",
+        "request.purpose = ANY consents",
+        "request.purpose = ANY (consents",
+        "request.purpose = ANY ('{care}')",
+        "request.address = ANY (consents)",
+        "subject.regions.a = ANY (consents)",
+        "region in request.purpose",
+        "region = request.hour",
+        "birth_year = ANY (consents)",
+        "5 = ANY (consents)",
+    ],
+)
+def test_row_rule_refuses_other_uses_of_arrays_and_requests(text: str, consenting: Table) -> None:
+    """Only an element is looked for, and only the purpose of a request is read."""
+    with pytest.raises(InvalidCondition):
+        parse_row_rule(text, consenting)
+
+
+def test_row_rule_with_a_list_on_the_left_holds_for_no_row(consenting: Table) -> None:
+    """A list of attributes is no element."""
+    rule = parse_row_rule("subject.regions = ANY (consents)", consenting)
+    assert bind_rows(rule, SUBJECTS["alice"], "care") is None
+
+
 def test_row_rule_compares_dates(visits: Table) -> None:
     """A date is written as text and is a date."""
-    bound = bind_rows(parse_row_rule("visit_date = '2026-01-31'", visits), SUBJECTS["alice"])
+    bound = bind_rows(parse_row_rule("visit_date = '2026-01-31'", visits), SUBJECTS["alice"], None)
     assert bound is not None
     assert bound.tests == (BoundTest("visit_date", (date(2026, 1, 31),)),)
 
@@ -83,12 +148,14 @@ def test_row_rule_that_cannot_be_bound_holds_for_no_row(
     patients: Table, subject: str, text: str
 ) -> None:
     """A missing or unfit attribute never opens more rows."""
-    assert bind_rows(parse_row_rule(text, patients), SUBJECTS[subject]) is None
+    assert bind_rows(parse_row_rule(text, patients), SUBJECTS[subject], None) is None
 
 
 def test_row_rule_takes_an_attribute_for_a_value_whatever_it_looks_like(patients: Table) -> None:
     """SQL in an attribute is a region nobody lives in."""
-    bound = bind_rows(parse_row_rule("region = subject.region", patients), SUBJECTS["mallory"])
+    bound = bind_rows(
+        parse_row_rule("region = subject.region", patients), SUBJECTS["mallory"], None
+    )
     assert bound is not None
     assert bound.tests == (BoundTest("region", ("x' OR 'a' = 'a",)),)
 

@@ -14,7 +14,7 @@ from noise.streams import Stream
 from sensitivity.analyses import analysed
 
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Noise, ReleaseNoise, price_noise
+from gateway.noise.allocation import Distribution, ReleaseNoise, price_noise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.plan.formulas import (
     AggregateRef,
@@ -41,7 +41,7 @@ class Trial:
     sql: str
     form: Form
     people: int
-    noise: Noise
+    noise: Distribution
     price: Fraction = Fraction(1, 20)
     ranges: tuple[Fraction | None, ...] = ()
 
@@ -101,7 +101,7 @@ def value_of(  # noqa: PLR0911 - one for each kind
 
 
 def _release(trial: Trial) -> ReleaseNoise:
-    analysis = analysed(trial.sql, pairs=trial.noise is Noise.LAPLACE)
+    analysis = analysed(trial.sql, pairs=trial.noise is Distribution.LAPLACE)
     [made] = price_noise([analysis], trial.noise, trial.price, Fraction(1, 10**9))
     return made
 

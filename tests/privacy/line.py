@@ -51,7 +51,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 class Line:
     """A gateway that answers."""
 
-    ground: Foundation
+    foundation: Foundation
     asking: QueryService
     subjects: Mapping[str, Subject]
     told: list[Event]
@@ -67,12 +67,12 @@ class Line:
     def records(self, after: int = 0) -> list[Mapping[str, object]]:
         """The records of the trail after this one, in order."""
         if not after:
-            with self.ground.engine.connect() as connection:
+            with self.foundation.engine.connect() as connection:
                 return list(all_records(connection))
         return self.latest(self.last_record() - after)
 
     def latest(self, count: int) -> list[Mapping[str, object]]:
-        with self.ground.engine.connect() as connection:
+        with self.foundation.engine.connect() as connection:
             return list(latest_records(connection, count))
 
     def last_record(self) -> int:
@@ -96,11 +96,11 @@ def open_line(
         settings = settings_on(
             urls, home, policies=policies, audit_key=SecretStr(AUDIT_SECRET.decode())
         )
-        with open_foundation(settings, told.append) as ground:
-            current = open_policies(ground, told.append, environment)
-            asking = open_query_service(ground, current, twin, "rest", told.append)
+        with open_foundation(settings, told.append) as foundation:
+            current = open_policies(foundation, told.append, environment)
+            asking = open_query_service(foundation, current, twin, "rest", told.append)
             try:
-                yield Line(ground, asking, current.value.subjects, told)
+                yield Line(foundation, asking, current.value.subjects, told)
             finally:
                 asking.close()
 

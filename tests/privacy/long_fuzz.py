@@ -16,7 +16,7 @@ from queue import Empty
 from time import monotonic
 from typing import Final, TypeAlias, cast
 
-from privacy.fuzzer.ground import own_ground
+from privacy.fuzzer.databases import own_ground
 from privacy.fuzzer.plants import PLANTS, found_with, swap_found
 from privacy.fuzzer.statements import sentence
 from privacy.fuzzer.swaps import problems_of_a_swap

@@ -6,7 +6,7 @@
 import sys
 from collections import Counter
 
-from overlap.test_verdicts import said
+from overlap.test_auditor import said
 
 
 def main(many: int, first: int = 0) -> int:

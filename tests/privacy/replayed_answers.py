@@ -17,7 +17,7 @@ import pytest
 from endtoend.reuse.clinics import SUBJECTS
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from noise.streams import Stream
-from privacy.streams_asked import WHO, Asked
+from privacy.query_streams import WHO, Asked
 from pydantic import SecretStr
 from sqlalchemy import URL
 
@@ -155,14 +155,14 @@ def run(  # noqa: PLR0917 - a gateway, and what it is asked
     }
     with server.database() as state:
         settings = settings_on(state, home / "home", policies=folder, audit_key=secret)
-        with open_foundation(settings) as ground:
-            current = open_policies(ground, environment=environment)
+        with open_foundation(settings) as foundation:
+            current = open_policies(foundation, environment=environment)
             subjects = current.value.subjects
-            with closing(open_query_service(ground, current, twin, "rest")) as asking:
+            with closing(open_query_service(foundation, current, twin, "rest")) as asking:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr("gateway.datasets.view.secrets", Numbers())
                     said = _asked(asking, subjects, asked)
-                with ground.engine.connect() as connection:
+                with foundation.engine.connect() as connection:
                     records = [
                         _record(one) for one in all_records(connection) if one.get("query_id")
                     ]
@@ -176,8 +176,8 @@ def _asked(
     simulated = Stream("simulated intervals")
     for one in stream:
         now += timedelta(minutes=one.minutes)
-        house = replace(asking.services, now=partial(_at, now), entropy=simulated)
-        here = replace(asking, services=house)
+        installation = replace(asking.services, now=partial(_at, now), entropy=simulated)
+        here = replace(asking, services=installation)
         price = None if one.epsilon is None else Epsilon.parse(one.epsilon)
         request = Request(one.sql, dataset=one.dataset, epsilon=price, fresh=one.fresh)
         try:

@@ -24,6 +24,7 @@ from privacy.neighbour_clinics import SUBJECTS, policy, statements
 from property.schemas import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
+from warm_python import forks
 
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
@@ -143,14 +144,14 @@ def _a_place(server: StateServer, urls: Mapping[str, URL]) -> Iterator[Place]:
             (policies / f"{dataset}.yaml").write_text(text)
         secret = SecretStr(AUDIT_SECRET.decode())
         settings = settings_on(state, home / "home", policies=policies, audit_key=secret)
-        with open_foundation(settings) as ground:
-            keys = {name: _key(ground, name) for name in _NAMES}
+        with open_foundation(settings) as foundation:
+            keys = {name: _key(foundation, name) for name in _NAMES}
         yield Place(settings, environment, keys)
 
 
-def _key(ground: Foundation, subject: str) -> str:
+def _key(foundation: Foundation, subject: str) -> str:
     order = KeyOrder(subject, "os:op", datetime.now(UTC))
-    create_key(ground.journal, ground.trail, order, lambda _: True)
+    create_key(foundation.journal, foundation.trail, order, lambda _: True)
     return order.key.reveal()
 
 
@@ -172,7 +173,7 @@ def _a_process(place: Place) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]
     }
     # a file, because nobody reads a pipe while questions are asked
     log = settings.home / "log"
-    with log.open("wb") as told:
+    with log.open("wb") as told, forks():
         process = subprocess.Popen(
             [sys.executable, "-m", "gateway", "serve"],
             env=environment,
@@ -216,16 +217,16 @@ def _events(log: Path) -> list[Mapping[str, object]]:
 def _a_thread(place: Place, twin: Twin) -> Iterator[int]:
     told: list[Event] = []
     with (
-        open_foundation(place.settings, told.append) as ground,
+        open_foundation(place.settings, told.append) as foundation,
         bind_socket("127.0.0.1", 0, "GATEWAY_REST_PORT") as listener,
     ):
-        policies = open_policies(ground, told.append, place.environment)
-        with open_query_api(ground, policies, twin, "rest", told.append) as questions:
+        policies = open_policies(foundation, told.append, place.environment)
+        with open_query_api(foundation, policies, twin, "rest", told.append) as questions:
             doors = gateway_api(
-                ground, Metrics(), told.append, policies, twin=twin, questions=questions
+                foundation, Metrics(), told.append, policies, twin=twin, questions=questions
             )
             stop, app = StopSignal(), create_app(doors)
-            given = (stop, app, listener, place.settings, ground.lines.cut)
+            given = (stop, app, listener, place.settings, foundation.lines.cut)
             thread = threading.Thread(target=serve_until, args=given)
             thread.start()
             try:

@@ -111,7 +111,7 @@ def test_trail_verifies_when_fifty_random_questions_were_asked(line: Line) -> No
         except Refusal:
             outcomes.add("refused")
     assert outcomes == {"answered", "refused"}
-    verdict = line.ground.verify_trail()
+    verdict = line.foundation.verify_trail()
     assert verdict.intact, verdict
     assert verdict.records == len(line.records())
 
@@ -160,7 +160,7 @@ def test_repeated_key_is_charged_once_and_draws_no_second_noise(line: Line) -> N
     with pytest.raises(Refusal, check=lambda told: told.code is Code.IDEMPOTENCY_MISMATCH):
         line.answer(COUNT, idempotency=("key-1", "another digest"))
     assert _spent(line) == before
-    assert line.ground.verify_trail().intact
+    assert line.foundation.verify_trail().intact
 
 
 def test_repeated_key_is_refused_when_the_answer_was_lost(
@@ -181,7 +181,7 @@ def test_repeated_key_is_refused_when_the_answer_was_lost(
             line.answer(COUNT, idempotency=once)
         assert _spent(line) == before
         assert line.answer(COUNT).rows
-        assert line.ground.verify_trail().intact
+        assert line.foundation.verify_trail().intact
 
 
 @contextmanager
@@ -231,4 +231,4 @@ def test_charge_is_kept_when_the_source_fails(
         assert "visits" not in str(told.value)
         assert _kinds(line, at) == ["charged", "failed"]
         assert {spent for spent, _ in _spent(line).values()} == {Fraction(2)}
-        assert line.ground.verify_trail().intact
+        assert line.foundation.verify_trail().intact

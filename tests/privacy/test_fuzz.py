@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from fix_state import StateServer
 from privacy.fuzzer.catalogs import Catalog, catalog
-from privacy.fuzzer.ground import a_house
+from privacy.fuzzer.databases import new_installation
 from privacy.fuzzer.plants import found_with, swap_found
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.tally import Tally
@@ -25,7 +25,7 @@ from gateway.twin import Twin
 def services(
     state_server: StateServer, twin: Twin, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Services]:
-    with a_house(state_server, twin, tmp_path_factory.mktemp("fuzz")) as line:
+    with new_installation(state_server, twin, tmp_path_factory.mktemp("fuzz")) as line:
         yield line.asking.services
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from fix_state import StateServer
 from privacy.fuzzer.catalogs import Catalog, catalog
-from privacy.fuzzer.ground import a_house
+from privacy.fuzzer.databases import new_installation
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.trial import bench_of, shown
 from privacy.fuzzer.worlds import Server
@@ -38,7 +38,7 @@ _CONDITIONS = (
 def services(
     state_server: StateServer, twin: Twin, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Services]:
-    with a_house(state_server, twin, tmp_path_factory.mktemp("clocks")) as line:
+    with new_installation(state_server, twin, tmp_path_factory.mktemp("clocks")) as line:
         yield line.asking.services
 
 

@@ -18,14 +18,14 @@ from endtoend.clinic_rows import TABLES, Row, rows
 from endtoend.reuse.clinics import AUDIT, policy
 from engines.sources import insert_in_duckdb
 from fix_state import StateServer
+from privacy.query_streams import DATASETS, Asked, stream
 from privacy.replayed_answers import Run, Tape, run
-from privacy.streams_asked import DATASETS, Asked, stream
 from samples import draws
 from sqlalchemy import URL
 
 from gateway.overlap.auditor import audit
-from gateway.overlap.history import History
-from gateway.overlap.inputs import NewQuery, PriorRelease
+from gateway.overlap.history import History, PriorRelease
+from gateway.overlap.question_part import NewQuery
 from gateway.policy.policy import Auditing
 from gateway.regions.region import EVERYTHING
 from gateway.twin import Twin
@@ -197,7 +197,7 @@ def _knowing(people: int) -> Callable[[Sequence[NewQuery], History, Auditing], N
 
     def planted(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
         for one in concerned:
-            whole = replace(one.ground, region=EVERYTHING, keys=())
+            whole = replace(one.scope, region=EVERYTHING, keys=())
             spread = Fraction(1)
             history.add(
                 PriorRelease("planted", "planted", whole, (people,), spread, spread, whole=True)

@@ -13,7 +13,7 @@ from property.stores import Store, in_duckdb, in_postgresql
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.plan import relations
+from gateway.plan import narrowed_domains
 from gateway.plan.fields import BIGINT, DOUBLE, INTEGER
 from gateway.postgres_server import Lease
 
@@ -96,13 +96,13 @@ def test_narrowing_by_declared_steps_is_found(
     worlds: Sequence[Sequence[Store]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ends that are rounded inwards to a declared step, as they were once: ten values count as one."""
-    right = relations._within
+    right = narrowed_domains._within
 
     def trusting(*given: object, exact: bool) -> Interval:
         del exact
         return right(*given, exact=True)  # type: ignore[arg-type]  # as given
 
-    monkeypatch.setattr(relations, "_within", trusting)
+    monkeypatch.setattr(narrowed_domains, "_within", trusting)
     problems = _found(worlds).problems
     assert {one.partition(":")[0] for one in problems} == {"duckdb", "postgresql"}
 
@@ -111,5 +111,5 @@ def test_narrowing_by_values_as_they_are_written_is_found(
     worlds: Sequence[Sequence[Store]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two spellings of one number narrow a set to too few values."""
-    monkeypatch.setattr(relations, "_is_short", lambda _value: True)
+    monkeypatch.setattr(narrowed_domains, "_is_short", lambda _value: True)
     assert any("1.00000000000000000001" in one for one in _found(worlds).problems)

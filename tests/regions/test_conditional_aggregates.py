@@ -2,14 +2,14 @@
 
 import pytest
 from laws import for_each
-from regions.ward import ground, plan_of, where
+from regions.ward import plan_of, scope, where
 
 from gateway.regions.scope import ReleaseScope, aggregate_scopes
 
 
 def _asides(aggregates: str, rest: str = "") -> tuple[ReleaseScope, ...]:
     sql = f"SELECT {aggregates} FROM patients {rest}"
-    return aggregate_scopes(plan_of(sql), ground(sql), {})
+    return aggregate_scopes(plan_of(sql), scope(sql), {})
 
 
 @for_each(
@@ -71,7 +71,7 @@ def test_aside_says_which_condition_nobody_understands() -> None:
 
 def _unread(sql: str) -> list[str]:
     """Conditions that nobody understands, of the question and of what is beside it."""
-    about = ground(sql)
+    about = scope(sql)
     every = (about, *aggregate_scopes(plan_of(sql), about, {}))
     return [name for one in every for name in one.unreadable]
 
@@ -132,11 +132,11 @@ def test_outer_join_is_about_the_rows_that_it_meets_too(
     tables = join.split(" ON ", maxsplit=1)[0].replace(
         "(SELECT * FROM visits WHERE cost = 7)", "visits"
     )
-    beside = ground(
+    beside = scope(
         f"SELECT COUNT(*) FROM visits a JOIN {tables} ON {tables[-1]}.patient_id = a.patient_id"
         f" WHERE {condition} AND a.ward < 5"
     )
-    found = aggregate_scopes(plan_of(sql), ground(sql), {})
+    found = aggregate_scopes(plan_of(sql), scope(sql), {})
     assert (beside.shape, beside.region) in {(one.shape, one.region) for one in found}
 
 
@@ -144,7 +144,7 @@ def test_anti_join_is_about_the_rows_that_it_leaves_out() -> None:
     """What is left tells of them."""
     sql = """SELECT COUNT(*) FROM visits a LEFT JOIN visits b ON b.patient_id = a.patient_id AND b.cost = 7
     WHERE b.patient_id IS NULL"""
-    assert any("cost" in str(one.region) for one in aggregate_scopes(plan_of(sql), ground(sql), {}))
+    assert any("cost" in str(one.region) for one in aggregate_scopes(plan_of(sql), scope(sql), {}))
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_condition_on_the_far_side_is_about_the_rows_that_are_met(
 ) -> None:
     """In FILTER and CASE as in ON."""
     sql = f"SELECT {aggregate} FROM patients a LEFT JOIN visits v ON v.patient_id = a.patient_id"
-    found = aggregate_scopes(plan_of(sql), ground(sql), {})
-    rows = ground(
+    found = aggregate_scopes(plan_of(sql), scope(sql), {})
+    rows = scope(
         f"SELECT COUNT(*) FROM patients a JOIN visits v ON v.patient_id = a.patient_id WHERE {condition}"
     )
     assert (rows.shape, rows.region) in {(one.shape, one.region) for one in found}
@@ -181,4 +181,4 @@ def test_condition_on_the_far_side_is_about_the_rows_that_are_met(
 def test_rows_that_were_counted_for_each_person_are_told_of(sql: str) -> None:
     """Beside a person on the far side, and by a window."""
     rows = where("cost > 7", "visits")
-    assert rows in {one.region for one in aggregate_scopes(plan_of(sql), ground(sql), {})}
+    assert rows in {one.region for one in aggregate_scopes(plan_of(sql), scope(sql), {})}

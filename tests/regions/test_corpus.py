@@ -1,4 +1,4 @@
-"""Every statement that is bound has a ground."""
+"""Every statement that is bound has a scope."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _plans(sql: str) -> Iterator[tuple[Aggregate, dict[str, str]]]:
 
 
 @for_each("topic", sorted({case.topic for case in ACCEPTED}))
-def test_every_statement_has_a_ground_that_can_be_kept(topic: str) -> None:
+def test_every_statement_has_a_scope_that_can_be_stored(topic: str) -> None:
     """It is the same when it is read again, it survives the state, and its axes have short names."""
     for case in ACCEPTED:
         if case.topic != topic:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
-from regions.ward import WARD, ground, plan_of
+from regions.ward import WARD, plan_of, scope
 
 from gateway.catalog.domains import Domain, Interval
 from gateway.catalog.tables import ColumnClass, Dataset, Table
@@ -55,7 +55,7 @@ def test_moved_end_of_a_domain_leaves_questions_comparable() -> None:
     """Shape, names and cells stay; only the digest is another."""
     longer: Domain = Interval(date(2020, 1, 1), date(2027, 12, 31), Fraction(1))
     sql = "SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN '2024-01-01' AND '2024-12-31'"
-    before, after = ground(sql), ground(sql, _with("visits", "visit_date", domain=longer))
+    before, after = scope(sql), scope(sql, _with("visits", "visit_date", domain=longer))
     assert before.shape == after.shape
     assert before.region.boxes == after.region.boxes
     assert before.region.same(after.region)

@@ -92,7 +92,7 @@ def plan_of(sql: str, dataset: Dataset = WARD, rows: Mapping[str, Rows] | None =
     return filter_rows(plan, dataset, rows) if rows else plan
 
 
-def ground(
+def scope(
     sql: str, dataset: Dataset = WARD, rows: Mapping[str, Rows] | None = None
 ) -> ReleaseScope:
     """What a statement is about."""
@@ -105,7 +105,7 @@ def ground(
 
 def where(condition: str, table: str = "patients") -> Region:
     """The rows for which a condition is true."""
-    return ground(f"SELECT COUNT(*) FROM {table} WHERE {condition}").region
+    return scope(f"SELECT COUNT(*) FROM {table} WHERE {condition}").region
 
 
 def has(region: Region, row: Mapping[str, int | str | None]) -> bool:

@@ -1,4 +1,4 @@
-"""Grounds over three small axes, of which every point is known: groups can be compared point by point."""
+"""Scopes over three small axes whose points are all known: groups can be compared point by point."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ class Cut:
         return GroupKey(text, AXES[self.axis], self.values, cells)
 
 
-def ground(region: Region, cuts: Sequence[Cut], shape: str = "t") -> ReleaseScope:
+def scope(region: Region, cuts: Sequence[Cut], shape: str = "t") -> ReleaseScope:
     return ReleaseScope(shape, frozenset({"t"}), region, tuple(one.key() for one in cuts), ())
 
 

@@ -13,8 +13,8 @@ from release_cache.cut_points import (
     any_region,
     cells_of,
     coarser,
-    ground,
     groups,
+    scope,
 )
 from samples import draws
 
@@ -56,7 +56,7 @@ def test_places_are_exact_whenever_there_are_any(seed: int) -> None:
             for one in kept
         ]
         mine += _cuts(chance)[:1] if chance.random() < 0.3 else []
-        found = map_groups(ground(region, cuts), ground(own, mine))
+        found = map_groups(scope(region, cuts), scope(own, mine))
         if found is not None:
             _check(found, groups(region, cuts), groups(own, mine))
 
@@ -85,7 +85,7 @@ def test_places_are_found_when_a_question_has_some_groups_of_a_entry(seed: int) 
             if chance.random() < 0.7
         ]
         chance.shuffle(mine)
-        there, wanted = ground(region, cuts), ground(own, mine)
+        there, wanted = scope(region, cuts), scope(own, mine)
         found = map_groups(there, wanted)
         assert found is not None
         assert may_have(there, wanted)
@@ -98,7 +98,7 @@ def test_places_are_found_when_several_boxes_are_asked_for() -> None:
     by_a, by_b = _by_width(6), _by_name()
     low, high = _line("a", range(6)), _line("a", range(6, 12))
     own = low.meet(_line("b", "x")).join(high.meet(_line("b", "yz")))
-    found = map_groups(ground(EVERYTHING, [by_a, by_b]), ground(own, []))
+    found = map_groups(scope(EVERYTHING, [by_a, by_b]), scope(own, []))
     assert found is not None
     _check(found, groups(EVERYTHING, [by_a, by_b]), groups(own, []))
     assert found.together == 3
@@ -107,10 +107,10 @@ def test_places_are_found_when_several_boxes_are_asked_for() -> None:
 def test_places_are_found_when_two_keys_cut_one_axis() -> None:
     """Halves and thirds of a line cut it into pieces where both meet; combinations that never meet are left out."""
     cuts = [_by_width(6), _by_width(4)]
-    found = map_groups(ground(EVERYTHING, cuts), ground(_line("a", range(4)), []))
+    found = map_groups(scope(EVERYTHING, cuts), scope(_line("a", range(4)), []))
     assert found is not None
     assert found.together == 1
-    half = map_groups(ground(EVERYTHING, cuts), ground(_line("a", range(6)), []))
+    half = map_groups(scope(EVERYTHING, cuts), scope(_line("a", range(6)), []))
     assert half is not None
     _check(half, groups(EVERYTHING, cuts), groups(_line("a", range(6)), []))
     assert half.together == 2
@@ -133,27 +133,27 @@ def test_places_are_not_found_when_groups_are_cut(own: str) -> None:
         "outside": EVERYTHING,
         "nothing": NOTHING,
     }[own]
-    there = ground(_line("b", "xy") if own == "outside" else EVERYTHING, [_by_width(3)])
-    assert map_groups(there, ground(region, [])) is None
+    there = scope(_line("b", "xy") if own == "outside" else EVERYTHING, [_by_width(3)])
+    assert map_groups(there, scope(region, [])) is None
 
 
 def test_values_that_are_not_listed_are_not_added_up() -> None:
     """A entry that leaves out a value has no total; a question that leaves it out as well has its groups."""
     gives = {cell: None if cell == 5 else 0 for cell in CELLS["a"]}
     short = Cut("a", gives)
-    there = ground(EVERYTHING, [short])
-    assert map_groups(there, ground(EVERYTHING, [])) is None
-    assert map_groups(there, ground(EVERYTHING, [short])) is not None
+    there = scope(EVERYTHING, [short])
+    assert map_groups(there, scope(EVERYTHING, [])) is None
+    assert map_groups(there, scope(EVERYTHING, [short])) is not None
 
 
 def test_a_key_that_nobody_reads_is_shared_or_is_in_the_way() -> None:
     """Where the values of a key lie nobody knows: its groups are taken value by value, and never added up."""
     opaque = Cut("a", {cell: int(cell == 3) for cell in CELLS["a"]}, opaque=True)
-    there = ground(EVERYTHING, [opaque, _by_name()])
-    found = map_groups(there, ground(_line("b", "x"), [opaque]))
+    there = scope(EVERYTHING, [opaque, _by_name()])
+    found = map_groups(there, scope(_line("b", "x"), [opaque]))
     assert found is not None
     _check(found, groups(EVERYTHING, [opaque, _by_name()]), groups(_line("b", "x"), [opaque]))
-    assert map_groups(there, ground(EVERYTHING, [_by_name()])) is None
+    assert map_groups(there, scope(EVERYTHING, [_by_name()])) is None
 
 
 def test_mapping_ten_thousand_groups_keeps_their_order() -> None:

@@ -276,7 +276,7 @@ def test_nothing_is_found_in_entries_of_other_tables_or_declarations() -> None:
     entry = past.entry("q.r1.1")
     assert _only(past, entry) != [None]
     assert _only(past, replace(entry, bounding="other")) == [None]
-    assert _only(past, replace(entry, ground=replace(entry.ground, shape="other"))) == [None]
+    assert _only(past, replace(entry, scope=replace(entry.scope, shape="other"))) == [None]
 
 
 def test_all_columns_of_persons_are_tried() -> None:

@@ -54,7 +54,7 @@ def _through_text(said: Json) -> Json:
 
 
 def test_an_entry_is_read_as_it_was_written() -> None:
-    """Grounds, noises, choices and prices, each of its type."""
+    """Scopes, noises, choices and prices, each of its type."""
     for entry in (_entry(), replace(_entry(), delta=Fraction(1, 10**9), touched=("a", "b"))):
         assert entry_of_json(_through_text(entry_json(entry))) == entry
 

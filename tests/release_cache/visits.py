@@ -181,7 +181,7 @@ class Question:
         return analyze_release(plan, pairs=self.pairs, enumerated_groups=10_000, min_units=2)
 
     @cached_property
-    def ground(self) -> ReleaseScope:
+    def scope(self) -> ReleaseScope:
         groups = self.analysis.groups
         assert isinstance(groups, EnumeratedGroups)
         return scope_of(self.analysis.plan, groups, {})
@@ -191,7 +191,7 @@ class Question:
         currency = Currency.PURE if self.pairs else Currency.ZCDP
         return measurement_request(
             self.analysis,
-            self.ground,
+            self.scope,
             currency=currency,
             declarations=f"{self.groups}",
             constants={},
@@ -217,7 +217,7 @@ class Question:
             name,
             datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=at),
             0,
-            wanted.ground,
+            wanted.scope,
             wanted.bounding,
             wanted.additive,
             wanted.plain,

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import psycopg
 import pytest
-from charges import record_fate
+from charges import record_outcome
 from fix_ledger import BOTH, Bank, limits, open_tree
 from fix_state import AUDIT_SECRET, StateServer, dsn_of
 from psycopg import errors
@@ -285,7 +285,7 @@ def test_removal_of_old_answers_is_for_the_application_alone(
 )
 @BOTH
 def test_question_has_ended_when_its_fate_is_recorded(
-    bank: Bank, trail: Trail, currency: Currency, fate: RecordKind
+    bank: Bank, trail: Trail, currency: Currency, outcome: RecordKind
 ) -> None:
     """A charge alone is no end: somebody may be working on it."""
     open_tree(bank, currency, limits(1))
@@ -293,6 +293,6 @@ def test_question_has_ended_when_its_fate_is_recorded(
     kept = StoredAnswers(bank.engine, SEAL)
     assert not kept.ended("q-1")
     asked = AskedQuestion("q-1", "alice", "clinic", "SELECT 1", "rest", "")
-    record_fate(bank.journal, trail, QuestionRecord(fate, asked))
+    record_outcome(bank.journal, trail, QuestionRecord(outcome, asked))
     assert kept.ended("q-1")
     assert StoredAnswers().ended("q-1")

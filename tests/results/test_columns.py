@@ -11,7 +11,7 @@ from binding.clinic import CLINIC
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Noise, price_noise
+from gateway.noise.allocation import Distribution, price_noise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import Mechanism
@@ -22,7 +22,7 @@ from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 
-def _told(noise: Noise, become: Callable[[Mechanism], AnyNoise]) -> AnswerColumn:
+def _told(noise: Distribution, become: Callable[[Mechanism], AnyNoise]) -> AnswerColumn:
     """Of a count that is handed on with another noise than is drawn for it."""
     bound = bind("SELECT COUNT(*) FROM patients", CLINIC)
     assert isinstance(bound, Cut)
@@ -39,8 +39,8 @@ def _told(noise: Noise, become: Callable[[Mechanism], AnyNoise]) -> AnswerColumn
     return column
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_column_names_the_noise_whatever_was_put_together(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_column_names_the_noise_whatever_was_put_together(noise: Distribution) -> None:
     """A scale is told of one noise alone: what was added up or mixed has several."""
     name = f"discrete_{noise.value}"
     alone = _told(noise, lambda one: one)

@@ -20,7 +20,7 @@ from gateway.columnar.texts import Row, array_text
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import add_noise
-from gateway.noise.allocation import Noise, price_noise
+from gateway.noise.allocation import Distribution, price_noise
 from gateway.plan.formulas import AggregateRef, Form, Over
 from gateway.postgres_server import Lease
 from gateway.results.columns import answer_intervals
@@ -75,7 +75,7 @@ def _released() -> tuple[Release, NoisyRelease, Intervals]:
     step = _cut().releases[0]
     one_set = partial(analyze_release, pairs=False, enumerated_groups=10_000, min_units=10)
     made = analyze_grouping_sets(step.plan, one_set)
-    parts = price_noise(made.parts, Noise.GAUSSIAN, Fraction(1, 100), Fraction(1, 10**9))
+    parts = price_noise(made.parts, Distribution.GAUSSIAN, Fraction(1, 100), Fraction(1, 10**9))
     exact = ExactTable(((1950,), (1990,)), tuple((5000, 90) for _ in parts[0].noises))
     table = add_noise(exact, parts[0], Stream("finishing"))
     release = roll_up(PricedRelease(made, parts), [table])

@@ -19,7 +19,7 @@ from sensitivity.analyses import plan_of
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
-from gateway.noise.allocation import Noise, cost_of, price_noise
+from gateway.noise.allocation import Distribution, cost_of, price_noise
 from gateway.noise.convolution import SummedNoise
 from gateway.plan.formulas import AggregateRef, Form, Over
 from gateway.results.rollup import NoisyLevel, NoisyRelease, PricedRelease, roll_up
@@ -31,7 +31,7 @@ from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 DRAWS = draws(1_000, fewest=500)
 DRAWS_OF_HALF = min(DRAWS, 500)  # with half the noise more than a fifth misses: that shows sooner
 MANY = 10**14  # in each measurement: people enough that no count may be 0
-MISSED = 0.06  # as in tests/privacy/test_coverage.py: at most
+MISSED = 0.06  # as in tests/privacy/test_interval_coverage.py: at most
 ALPHA = 1e-8
 _CUBE = "SELECT region, smoker, COUNT(*), SUM(income), AVG(income) FROM patients GROUP BY CUBE (region, smoker)"
 _MOMENTS = _CUBE.replace("AVG(income)", "VAR_POP(income), CORR(income, birth_year)")
@@ -41,10 +41,10 @@ _MIXED = (
 )
 
 
-def _priced(sql: str, noise: Noise, *, blank: bool = False) -> PricedRelease:
+def _priced(sql: str, noise: Distribution, *, blank: bool = False) -> PricedRelease:
     one_set = partial(
         analyze_release,
-        pairs=noise is Noise.LAPLACE,
+        pairs=noise is Distribution.LAPLACE,
         enumerated_groups=10_000,
         min_units=10,
         suppress_small=blank,
@@ -74,9 +74,11 @@ def _by_key(level: NoisyLevel, place: int) -> dict[tuple[object, ...], int]:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.sampled_from([_CUBE, _MOMENTS]), st.sampled_from(list(Noise)), st.integers(0, 2**32))
+@given(
+    st.sampled_from([_CUBE, _MOMENTS]), st.sampled_from(list(Distribution)), st.integers(0, 2**32)
+)
 def test_totals_are_the_sums_of_the_rows_above_them_whatever_the_noise(
-    sql: str, noise: Noise, seed: int
+    sql: str, noise: Distribution, seed: int
 ) -> None:
     """To the last unit, for every measurement, squares too, and every set of a CUBE; and counts in rows of counts."""
     finest, *others = _released(_priced(sql, noise), Stream(f"totals {seed}"), 40).levels
@@ -98,8 +100,8 @@ def test_totals_are_the_sums_of_the_rows_above_them_whatever_the_noise(
         assert len(set(whole)) == 1
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_totals_cost_nothing_when_they_are_added_up(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_totals_cost_nothing_when_they_are_added_up(noise: Distribution) -> None:
     """What a CUBE costs is what its finest set costs, and the noise is as little."""
     cube = _priced(_CUBE, noise)
     finest = _priced(_CUBE.replace("CUBE (region, smoker)", "region, smoker"), noise)
@@ -109,7 +111,7 @@ def test_totals_cost_nothing_when_they_are_added_up(noise: Noise) -> None:
 
 def test_noise_of_a_total_is_that_of_as_many_cells() -> None:
     """And that of what is measured in the set itself is its own."""
-    release = _priced(_MIXED, Noise.LAPLACE)
+    release = _priced(_MIXED, Distribution.LAPLACE)
     months, total = release.rolled.levels
     assert release.noises(months) == release.parts[0].noises
     rows, added_units, own = release.noises(total)
@@ -120,7 +122,7 @@ def test_noise_of_a_total_is_that_of_as_many_cells() -> None:
 
 def test_rows_of_all_sets_are_numbered_one_after_the_other() -> None:
     """Intervals, and which rows are small, are told by these numbers."""
-    release = _released(_priced(_CUBE, Noise.GAUSSIAN, blank=True), Stream("numbers"), 0)
+    release = _released(_priced(_CUBE, Distribution.GAUSSIAN, blank=True), Stream("numbers"), 0)
     assert [len(one.table.keys) for one in release.levels] == [15, 5, 3, 1]
     assert release.rows == 24
     forms: tuple[Form, ...] = (AggregateRef(0), Over(AggregateRef(1), AggregateRef(0)))
@@ -130,15 +132,29 @@ def test_rows_of_all_sets_are_numbered_one_after_the_other() -> None:
         assert column == list(chain.from_iterable(one.column(form) for one in each))
 
 
-def test_small_groups_are_found_in_every_set() -> None:
-    """With 8 persons in each of 15 groups, no group of two keys reaches 10; every total does."""
-    priced_ = _priced(_CUBE, Noise.GAUSSIAN, blank=True)
+def _small(counts: Sequence[int]) -> frozenset[int]:
+    """The small rows of the cube if its 15 groups have these noisy counts of persons."""
+    priced_ = _priced(_CUBE, Distribution.GAUSSIAN, blank=True)
     [part] = priced_.parts
     whole = part.analysis.whole
     assert isinstance(part.analysis.groups, EnumeratedGroups)
-    keys = part.analysis.groups.keys
-    table = NoisyTable(keys, tuple((8 * whole,) * len(keys) for _ in part.noises), part.noises)
-    assert roll_up(priced_, [table]).small == frozenset(range(15))
+    column = tuple(count * whole for count in counts)
+    table = NoisyTable(part.analysis.groups.keys, tuple(column for _ in part.noises), part.noises)
+    return roll_up(priced_, [table]).small
+
+
+def test_small_groups_are_found_in_every_set() -> None:
+    """With 8 persons in each of 15 groups, no group of two keys reaches 10; every total does."""
+    assert _small([8] * 15) == frozenset(range(15))
+
+
+def test_group_is_shown_when_its_count_is_exactly_the_minimum() -> None:
+    """`min_units: 10` shows a group of 10 and blanks one of 9, also among the totals."""
+    assert _small([10] * 15) == frozenset()
+    assert _small([9, *([10] * 14)]) == frozenset({0})
+    # the last row is the total: 10 persons in all are shown, 9 are not
+    assert 23 not in _small([10, *([0] * 14)])
+    assert 23 in _small([9, *([0] * 14)])
 
 
 def _misses(
@@ -173,9 +189,11 @@ def _too_often(misses: int, many: int = DRAWS) -> bool:
     return float(binom.sf(misses - 1, many, MISSED)) < ALPHA
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize("sql", [_CUBE, _MIXED])
-def test_interval_of_a_total_holds_the_value_in_94_of_100_answers(noise: Noise, sql: str) -> None:
+def test_interval_of_a_total_holds_the_value_in_94_of_100_answers(
+    noise: Distribution, sql: str
+) -> None:
     """For counts, sums, means and quotients, in each set; a miss rate of 6 % is blamed once in 1e8."""
     release = _priced(sql, noise)
     misses = _misses(release, release, Stream(f"coverage of totals {noise} {sql}"))
@@ -183,9 +201,9 @@ def test_interval_of_a_total_holds_the_value_in_94_of_100_answers(noise: Noise, 
     assert any(misses.values())
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 def test_intervals_of_totals_are_found_to_miss_when_they_know_of_half_the_noise(
-    noise: Noise,
+    noise: Distribution,
 ) -> None:
     """The check above can fail: in every set, for every form."""
     release = _priced(_CUBE, noise)
@@ -211,7 +229,7 @@ def _released_exactly(release: PricedRelease, exact: int = MANY) -> NoisyRelease
 
 def test_groups_that_do_not_fit_are_found() -> None:
     """A table with a group too few, or parts with other groups, never leave."""
-    release = _priced(_MIXED, Noise.LAPLACE)
+    release = _priced(_MIXED, Distribution.LAPLACE)
     tables = [one.table for one in _released_exactly(release).levels[:1]]
     [months] = tables
     total = NoisyTable(((),), ((1,),), release.parts[1].noises)

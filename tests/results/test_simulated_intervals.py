@@ -21,7 +21,7 @@ from gateway.columnar.texts import Row
 from gateway.errors import SourceStopped
 from gateway.exact import ExactTable
 from gateway.noise.add_noise import NoisyTable, add_noise
-from gateway.noise.allocation import Noise, price_noise
+from gateway.noise.allocation import Distribution, price_noise
 from gateway.results.constants import ConstantTable, release_constant, run_finishing
 from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
 from gateway.results.simulation import (
@@ -38,7 +38,7 @@ from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 from gateway.twin import Twin, TwinSession, visible_tables
 
 RUNS: Final = 3
-MISSED: Final = 0.06  # as in tests/privacy/test_coverage.py: at most
+MISSED: Final = 0.06  # as in tests/privacy/test_interval_coverage.py: at most
 ALPHA: Final = 1e-8  # for each of some twenty forms
 _A = """WITH a AS (SELECT birth_year AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE smoker) AS m
 FROM patients GROUP BY birth_year), b AS (SELECT *, y / 5 AS g FROM a) """
@@ -116,7 +116,10 @@ def session(twin: Twin) -> Iterator[TwinSession]:
 
 
 def _known(
-    sql: str, twin: TwinSession, noise: Noise, counts: Callable[[int, int], int] | None = None
+    sql: str,
+    twin: TwinSession,
+    noise: Distribution,
+    counts: Callable[[int, int], int] | None = None,
 ) -> Known:
     """Groups of 300 to 800 people, beside noise of a standard deviation of about 55."""
 
@@ -129,10 +132,10 @@ def _known(
     cut = bind(sql, CLINIC, describe=describe)
     assert isinstance(cut, Cut)
     one_set = partial(
-        analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+        analyze_release, pairs=noise is Distribution.LAPLACE, enumerated_groups=10_000, min_units=10
     )
     made = analyze_grouping_sets(cut.releases[0].plan, one_set)
-    price = Fraction(1, 20) if noise is Noise.LAPLACE else Fraction(1, 3_000)
+    price = Fraction(1, 20) if noise is Distribution.LAPLACE else Fraction(1, 3_000)
     release = PricedRelease(made, price_noise(made.parts, noise, price, Fraction(1, 10**9)))
     tables = []
     for part in release.parts:
@@ -195,12 +198,12 @@ def _most(formed: int) -> int:
     return int(binom.isf(ALPHA, formed, MISSED))
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", list(Distribution))
 @pytest.mark.parametrize(
     ("sql", "least"), [(ROWS, 100), (WINDOWS, 80), (GROUPS, 20)], ids=["rows", "windows", "groups"]
 )
 def test_intervals_hold_the_value_without_noise_in_95_of_100_answers(
-    session: TwinSession, noise: Noise, sql: str, least: int
+    session: TwinSession, noise: Distribution, sql: str, least: int
 ) -> None:
     """Each form for itself: a false alarm has a chance below 1e-6, cells of a window are told apart by five."""
     known = _known(sql, session, noise)
@@ -213,7 +216,7 @@ def test_intervals_hold_the_value_without_noise_in_95_of_100_answers(
 
 def test_intervals_of_half_the_noise_are_found_out(session: TwinSession) -> None:
     """The test above can fail: what is simulated with half of the noise misses more often."""
-    known = _known(ROWS, session, Noise.GAUSSIAN)
+    known = _known(ROWS, session, Distribution.GAUSSIAN)
     found = _missed(known, session, "half", claimed=2)
     for name in ("logged", "greatest", "rounded", "rooted"):
         formed, missed = found[name]
@@ -222,7 +225,7 @@ def test_intervals_of_half_the_noise_are_found_out(session: TwinSession) -> None
 
 def test_largest_of_equal_groups_is_missed_more_often(session: TwinSession) -> None:
     """What docs/sql.md says of it: of five groups that are the same in truth, the greatest is in 9 of 10 intervals."""
-    known = _known(GROUPS, session, Noise.GAUSSIAN, lambda _row, _at: 500)
+    known = _known(GROUPS, session, Distribution.GAUSSIAN, lambda _row, _at: 500)
     formed, missed = _missed(known, session, "equal", 6)["most"]
     assert 0.80 < 1 - missed / formed < 0.97
 
@@ -242,7 +245,7 @@ def test_nothing_is_simulated_where_there_is_a_formula_no_number_or_a_choice(
     session: TwinSession, sql: str
 ) -> None:
     """Most answers cost nothing more; and what is chosen does not tell how it might have been chosen otherwise."""
-    known = _known(sql, session, Noise.LAPLACE)
+    known = _known(sql, session, Distribution.LAPLACE)
     release = known.true()
     if not any(part.choices for part in known.priced.parts):
         rows, found = _simulated(known, known.noisy(Stream("none")), session, Stream("none"))
@@ -255,13 +258,13 @@ def test_nothing_is_simulated_where_there_is_a_formula_no_number_or_a_choice(
 def test_column_beside_a_choice_is_simulated(session: TwinSession) -> None:
     """What the choice does not touch moves as ever."""
     sql = "SELECT birth_year, MEDIAN(income) AS m, SUM(COUNT(*)) OVER () AS s FROM patients GROUP BY birth_year"
-    known = _known(sql, session, Noise.LAPLACE)
+    known = _known(sql, session, Distribution.LAPLACE)
     assert columns_to_simulate(known.cut, {known.cut.releases[0].name: known.true()}) == [2]
 
 
 def test_what_is_reported_in_ranges_is_not_simulated(session: TwinSession) -> None:
     """An interval from the number behind a range would tell where in the range it is."""
-    known = _known(GROUPS, session, Noise.LAPLACE)
+    known = _known(GROUPS, session, Distribution.LAPLACE)
     ranged = replace(
         known, priced=replace(known.priced, rolled=replace(known.priced.rolled, ranges=(None, Fraction(50))))
     )  # fmt: skip
@@ -290,7 +293,7 @@ def test_cells_are_found_again_by_what_has_no_noise_in_it(
     session: TwinSession, sql: str, formed: int
 ) -> None:
     """Where several rows are alike, or where most runs do not have the cell, it has no interval."""
-    known = _known(sql, session, Noise.LAPLACE)
+    known = _known(sql, session, Distribution.LAPLACE)
     stream = Stream("again")
     rows, found = _simulated(known, known.noisy(stream), session, stream)
     there = [one for row in found.intervals for one in row if one is not None]
@@ -302,7 +305,7 @@ def test_cells_are_found_again_by_what_has_no_noise_in_it(
 def test_too_much_work_is_left_and_said(session: TwinSession) -> None:
     """How much is too much is told by rows alone, 102 beside each other, twice, are; the answer comes all the same."""
     sql = _A + "SELECT x.y, GREATEST(x.n, z.n) AS larger FROM b x, b z WHERE z.y = 1950"
-    known = _known(sql, session, Noise.LAPLACE)
+    known = _known(sql, session, Distribution.LAPLACE)
     stream = Stream("much")
     rows, found = _simulated(known, known.noisy(stream), session, stream)
     assert len(rows) == 102
@@ -314,7 +317,7 @@ def test_too_much_work_is_left_and_said(session: TwinSession) -> None:
 
 def test_simulation_ends_when_the_question_is_taken_back(session: TwinSession) -> None:
     """Between two runs somebody looks whether the answer is still wanted."""
-    known = _known(GROUPS, session, Noise.LAPLACE)
+    known = _known(GROUPS, session, Distribution.LAPLACE)
     release, cancelled, runs = known.noisy(Stream("cancel")), threading.Event(), []
     run = known.run(session)
 
@@ -339,7 +342,7 @@ def test_answer_comes_without_intervals_when_running_it_again_fails(
     session: TwinSession, sql: str
 ) -> None:
     """Where time is over that is said; where PostgreSQL refuses every run, there is nothing to tell."""
-    known = _known(sql, session, Noise.LAPLACE)
+    known = _known(sql, session, Distribution.LAPLACE)
     release, width = known.noisy(Stream("fails")), len(known.cut.result or ())
     rows: tuple[Row, ...] = ((None,) * width,)
     simulating = known.simulation(

@@ -13,7 +13,7 @@ from sensitivity.analyses import plan_of
 import gateway.results.simulation
 from gateway.exact import ExactTable
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
-from gateway.noise.allocation import Noise, price_noise
+from gateway.noise.allocation import Distribution, price_noise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.convolution import SummedNoise
 from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
@@ -32,10 +32,10 @@ PLANS = [
 
 
 def _released(
-    sql: str, noise: Noise, stream: Stream
+    sql: str, noise: Distribution, stream: Stream
 ) -> tuple[NoisyRelease, tuple[NoisyTable, ...]]:
     one_set = partial(
-        analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+        analyze_release, pairs=noise is Distribution.LAPLACE, enumerated_groups=10_000, min_units=10
     )
     made = analyze_grouping_sets(plan_of(sql), one_set)
     release = PricedRelease(
@@ -51,8 +51,10 @@ def _released(
 
 
 @pytest.mark.parametrize("sql", PLANS)
-@pytest.mark.parametrize("noise", list(Noise))
-def test_parts_are_those_of_which_the_release_was_put_together(sql: str, noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_parts_are_those_of_which_the_release_was_put_together(
+    sql: str, noise: Distribution
+) -> None:
     """Each table that was measured is found again, to the last integer."""
     release, tables = _released(sql, noise, Stream(f"parts {sql}"))
     assert parts_of(release) == tables
@@ -60,13 +62,13 @@ def test_parts_are_those_of_which_the_release_was_put_together(sql: str, noise: 
 
 def test_part_that_no_set_has_as_it_is_is_a_bug() -> None:
     """Nothing is simulated from what is not there."""
-    release, _ = _released(PLANS[2], Noise.LAPLACE, Stream("missing"))
+    release, _ = _released(PLANS[2], Distribution.LAPLACE, Stream("missing"))
     with pytest.raises(MismatchedDraws, match="none of its grouping sets"):
         parts_of(replace(release, levels=release.levels[1:]))
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Distribution) -> None:
     """What is added up from measured rows is added up from simulated ones, and not drawn anew."""
     release, _ = _released(PLANS[1], noise, Stream("sums"))
     seen = set()
@@ -80,8 +82,8 @@ def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Noise) -> 
     assert len(seen) == 5
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_simulations_are_as_far_off_as_the_noise_is_wide(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_simulations_are_as_far_off_as_the_noise_is_wide(noise: Distribution) -> None:
     """The spread of 4,000 values around what was released is the noise's own, within 10 % (chance below 1e-8)."""
     release, (table,) = _released(PLANS[0], noise, Stream("spread"))
     runs = [parts_of(one)[0] for one in simulate_release(release, 800, Stream(f"spread {noise}"))]
@@ -96,8 +98,8 @@ def test_simulations_are_as_far_off_as_the_noise_is_wide(noise: Noise) -> None:
         assert abs(sum(moves)) < 6 * own.std * len(moves) ** 0.5
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_simulations_of_what_was_topped_up_move_by_the_mixed_noise(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_simulations_of_what_was_topped_up_move_by_the_mixed_noise(noise: Distribution) -> None:
     """And totals of earlier groups by theirs: the spread of 4,000 values is within 10 % (chance below 1e-8)."""
     release, (table,) = _released(PLANS[0], noise, Stream("topped"))
     [part] = release.priced.parts

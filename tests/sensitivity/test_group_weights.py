@@ -11,7 +11,7 @@ from sensitivity.released import Person, released
 
 from gateway.catalog.domains import Values
 from gateway.functions.range_arithmetic import Range
-from gateway.noise.allocation import Noise, PriceExceeded, price_noise
+from gateway.noise.allocation import Distribution, PriceExceeded, price_noise
 from gateway.ranges.lattice import lattice_of
 from gateway.sensitivity.analysis import BITS, Analysis, GroupWeights
 from gateway.sensitivity.formulas import Linear, Quotient
@@ -115,7 +115,7 @@ def test_unit_moves_too_far_when_its_weight_is_that_of_fewer_groups(analysis: An
 def test_weights_for_squares_are_not_priced_with_noise_for_sums() -> None:
     """An analysis for Gaussian noise cannot get Laplace's."""
     with pytest.raises(PriceExceeded):
-        price_noise([_GAUSSIAN], Noise.LAPLACE, Fraction(1), Fraction(0))
+        price_noise([_GAUSSIAN], Distribution.LAPLACE, Fraction(1), Fraction(0))
 
 
 @_both

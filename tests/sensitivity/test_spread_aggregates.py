@@ -13,7 +13,7 @@ from sensitivity.released import Person, released
 
 from gateway.catalog.domains import Interval
 from gateway.errors import Code, Unbounded
-from gateway.noise.allocation import Noise, cost_of, price_noise
+from gateway.noise.allocation import Distribution, cost_of, price_noise
 from gateway.ranges.lattice import Lattice, unit_of
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.formulas import SPREADS, CurveFormula, Linear
@@ -110,10 +110,10 @@ def test_nothing_is_measured_of_what_does_not_vary(*, pairs: bool) -> None:
     assert "Products" not in _kinds(_of("COVAR_POP(x, same)", pairs=pairs))
 
 
-@pytest.mark.parametrize("noise", list(Noise))
-def test_price_is_what_the_noise_costs(noise: Noise) -> None:
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_price_is_what_the_noise_costs(noise: Distribution) -> None:
     """Every part is paid for, and nothing else is."""
-    pairs = noise is Noise.LAPLACE
+    pairs = noise is Distribution.LAPLACE
     for function, needs in SPREADS.items():
         arguments = "x" if len(needs.squares) == 1 else "x, y"
         analysis = _of(f"y, {function}({arguments})", pairs=pairs, rest="GROUP BY y")

@@ -345,9 +345,9 @@ def test_anchor_follows_the_file_that_stands_under_its_name(path: Path, anchor: 
 def test_anchor_begun_anew_keeps_the_old_one_aside(path: Path, anchor: Anchor) -> None:
     """A restore's last act: the new word counts, the old file is kept as it was."""
     three_lines(anchor)
-    aside = path.with_name("aside")
-    anchor.begin(AnchorContent(at(2), {"account:a": Fact(2, spent(2))}), aside)
+    previous = path.with_name("previous")
+    anchor.begin(AnchorContent(at(2), {"account:a": Fact(2, spent(2))}), previous)
     assert known(path) == AnchorContent(at(2), {"account:a": Fact(2, spent(2))})
-    assert known(aside).position == at(3)
+    assert known(previous).position == at(3)
     anchor.advance(at(3), {})
     assert known(path).position == at(3)

@@ -1,4 +1,4 @@
-"""A state that is not the one that was left is refused, before anything is answered on it."""
+"""A state that is not the one of the last run is refused before anything is answered on it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -195,12 +195,12 @@ def test_ledger_is_refused_when_it_says_less_than_its_anchor(
     with state_server.superuser(str(state_urls.application.database)) as connection:
         connection.execute("SET session_replication_role = replica")
         change(connection)
-    with open_foundation(state_settings) as ground:
+    with open_foundation(state_settings) as foundation:
         if change is nothing_changed:
-            ground.require_ledger_kept()
+            foundation.require_ledger_kept()
             return
         with pytest.raises(OperatorError) as refused:
-            ground.require_ledger_kept()
+            foundation.require_ledger_kept()
     assert refused.value.code is Code.STATE_BEHIND_ANCHOR
 
 

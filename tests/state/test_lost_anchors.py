@@ -1,4 +1,4 @@
-"""Without its anchor, or on a state that is not its own, the journal tells nobody to go on."""
+"""Without its anchor, or on another state, the journal refuses to continue."""
 
 from pathlib import Path
 

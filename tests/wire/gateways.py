@@ -128,26 +128,26 @@ def _served(home: Path, emit: Emit) -> Iterator[WireGateway]:
     settings = SettingsConflict(home=home / "state", policies=home / "policies")
     inside_tls = settings.model_copy(update={"tls_cert": pair.certificate, "tls_key": pair.key})
     with (
-        open_foundation(settings, emit) as ground,
+        open_foundation(settings, emit) as foundation,
         open_twin_of(settings, emit) as twin,
         socket.create_server((HOST, 0)) as clear,
         socket.create_server((HOST, 0)) as tls,
     ):
-        policies = open_policies(ground, emit)
+        policies = open_policies(foundation, emit)
         twin.wait_until_started()
         with (
-            closing(open_query_service(ground, policies, twin, "rest", emit)) as asking,
-            serve_wire(ground, policies, asking, clear, emit),
-            serve_wire(replace(ground, settings=inside_tls), policies, asking, tls, emit),
+            closing(open_query_service(foundation, policies, twin, "rest", emit)) as asking,
+            serve_wire(foundation, policies, asking, clear, emit),
+            serve_wire(replace(foundation, settings=inside_tls), policies, asking, tls, emit),
         ):
-            keys = {name: _key(ground, name) for name in SUBJECTS_WITH_KEYS}
+            keys = {name: _key(foundation, name) for name in SUBJECTS_WITH_KEYS}
             port, tls_port = (listener.getsockname()[1] for listener in (clear, tls))
             yield WireGateway(port, tls_port, str(pair.certificate), keys)
 
 
-def _key(ground: Foundation, subject: str) -> str:
+def _key(foundation: Foundation, subject: str) -> str:
     order = KeyOrder(subject, "os:op", datetime.now(UTC), None)
-    create_key(ground.journal, ground.trail, order, lambda _: True)
+    create_key(foundation.journal, foundation.trail, order, lambda _: True)
     return order.key.reveal()
 
 

@@ -7,6 +7,9 @@ import pytest
 from wire.clients import E2E_PYTHON, PSQL, run
 from wire.gateways import WireGateway
 
+from gateway.postgres_server.os_user import OsUser
+from gateway.postgres_server.programs import find_programs
+
 # where `make e2e` asks for the clients, a missing one is a failure
 pytestmark = pytest.mark.skipif(
     PSQL is None and not E2E_PYTHON, reason="psql is not installed: `make e2e` sees to it"
@@ -52,6 +55,7 @@ def psql(gateway: WireGateway) -> Psql:
         (r"\d gateway.budget", ("epsilon_spent",)),
         (r"\conninfo", ('as user "alice"', 'database "clinic"')),
         (r"\encoding", ("UTF8",)),
+        (r"\dRs", ()),
     ],
 )
 def test_psql_describes_what_there_is(psql: Psql, command: str, shown: tuple[str, ...]) -> None:
@@ -173,3 +177,17 @@ def test_psql_meets_no_dataset_without_a_grant(psql: Psql, gateway: WireGateway)
     assert 'database "clinic" does not exist' in errors
     _, unknown = psql("SELECT 1", code=2, PGDATABASE="nowhere")
     assert 'database "nowhere" does not exist' in unknown
+
+
+def test_pg_dump_writes_the_schema_that_alice_sees(gateway: WireGateway) -> None:
+    """Tables, types and keys of the source, without a row; its settings and locks are accepted."""
+    dump = find_programs(None, OsUser.own()).path("pg_dump")
+    done = run([str(dump), "--schema-only"], gateway.environment())
+    assert (done.returncode, done.stderr) == (0, "")
+    for written in (
+        "CREATE TABLE public.visits (",
+        "cost numeric(12,2)",
+        "ADD CONSTRAINT patients_pkey PRIMARY KEY (patient_id)",
+        "FOREIGN KEY (patient_id) REFERENCES public.patients(patient_id)",
+    ):
+        assert written in done.stdout

@@ -45,6 +45,7 @@ environment() { # an environment of its own for each lock: what is in it is as i
 environment odbc
 environment dbt
 environment superset
+environment pgadmin
 
 mkdir -p "$into/node"
 cp "$here/node/package.json" "$here/node/package-lock.json" "$into/node"

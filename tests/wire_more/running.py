@@ -81,15 +81,19 @@ class RunningGateway:
 @contextmanager
 def a_running_gateway() -> Iterator[RunningGateway]:
     """A gateway with its own state, gone afterwards."""
-    ground = Path(tempfile.mkdtemp(prefix="gw-wire-"))
-    ground.chmod(0o711)  # the embedded servers run as another user
+    foundation = Path(tempfile.mkdtemp(prefix="gw-wire-"))
+    foundation.chmod(0o711)  # the embedded servers run as another user
     try:
-        home, policies, clinic = ground / "home", ground / "policies", ground / "clinic.duckdb"
+        home, policies, clinic = (
+            foundation / "home",
+            foundation / "policies",
+            foundation / "clinic.duckdb",
+        )
         policies.mkdir()
         (policies / "subjects.yaml").write_text(_SUBJECTS)
         (policies / "clinic.yaml").write_text(_POLICY)
         load_into_duckdb(Clinic(), clinic)
-        kept = ground / "kept.duckdb"
+        kept = foundation / "kept.duckdb"
         shutil.copy(clinic, kept)
         environment = {
             **no_gateway(),
@@ -100,14 +104,14 @@ def a_running_gateway() -> Iterator[RunningGateway]:
             "CLINIC_URL": f"duckdb:///{clinic}",
         }
         try:
-            with _serving(environment, ground / "log") as (rest, port):
+            with _serving(environment, foundation / "log") as (rest, port):
                 made = gateway("key", "create", "alice", env=environment)
                 assert made.code == 0, made.err
                 yield RunningGateway(rest, port, made.out.strip(), kept)
         finally:
             discard_home(home)
     finally:
-        shutil.rmtree(ground)
+        shutil.rmtree(foundation)
 
 
 @contextmanager

@@ -1,10 +1,10 @@
-"""How much work it is to run a finishing again: told from its text, before it is known how many rows there are.
+"""The work of running a finishing statement again, computed from its text before the number of rows is known.
 
 The work is a sum of products of rows: of relations beside each other that an equality joins, the sum of both; of
 others, and of what is computed anew for each row, the product. It is an estimate that looks at no clock, so equal
 statements over as many rows are always decided in the same way.
 
-INVARIANT: a statement with a function that is not on the list has no effort that can be told. On it are functions
+INVARIANT: a statement with a function that is not on the list has no known effort. On it are functions
 which give the same for the same, and which take about as long for any number.
 
 Whether SQL for the twin gives the same over the same constants, whenever it runs.
@@ -51,11 +51,11 @@ KNOWN: Final = (
 
 
 class _Untold(Exception):
-    """It cannot be told."""
+    """The effort is not known."""
 
 
 def query_effort(query: exp.Expression, constants: Iterable[str]) -> Effort | None:
-    """What the query takes, in rows of constants; None where that cannot be told."""
+    """The work of the query, in rows of constants; None if it is not known."""
     if any(name_of_function(one) not in KNOWN for one in query.find_all(exp.Anonymous)):
         return None
     try:

@@ -150,7 +150,7 @@ class TracedSelect:
         return form, source, origin
 
     def find(self, column: exp.Column) -> tuple[TracedSource | None, Output | None]:
-        """The column of a source that a name means; none where that is not told."""
+        """The column of a source that a name means; None if that is not known."""
         if isinstance(column.this, exp.Star):
             return None, None
         name, table = fold_name(column.this), column.args.get("table")
@@ -165,7 +165,7 @@ class TracedSelect:
         return found[0] if len(found) == 1 else (None, None)
 
     def reads(self, node: exp.Expression) -> Readings:
-        """Which aggregates are in an expression; of what cannot be told apart, all."""
+        """The aggregates in an expression; all of them if they cannot be distinguished."""
         found: set[Reading] = set()
         for column in node.find_all(exp.Column):
             if isinstance(column.this, exp.Star):

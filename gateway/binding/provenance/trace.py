@@ -267,7 +267,7 @@ class _Tracing:
         yield from found
 
     def _item(self, node: exp.Expression, around: _Environment) -> Iterator[TracedSource]:
-        """The relations of one item of FROM; of joins in brackets it is not told who is sure."""
+        """The relations of one item of FROM; for joins in brackets it is not known which are sure."""
         joins = [*(node.args.get("joins") or [])]
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             first = list(self._item(node.this, around))
@@ -287,7 +287,7 @@ class _Tracing:
         elif isinstance(node, exp.Subquery | exp.Values):
             rows = self.query(node, around)
         elif isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
-            # what it reads of the relations beside it is not told
+            # what it reads of the relations beside it is not known
             rows = Unknown(_plainly(self.query(node.this, around).columns, self._all))
         return TracedSource(name, node, rows, _renamed(node, rows.columns))
 

@@ -1,4 +1,4 @@
-"""What kind of statement a text is, told from its tokens before it is parsed, and which settings SET may change.
+"""The kind of a statement, from its tokens before it is parsed, and the settings that SET may change.
 
 INVARIANT: the list of kinds is an allow-list. What begins with none of these words is refused, and a wrapper
 (cursor, COPY, EXPLAIN) is taken apart into a head that is known word by word and a query.
@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.lexer import tokens_of
+from gateway.binding.text.search_path import is_search_path
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 
 OWN_PREFIX: Final = "gateway."
@@ -49,19 +50,20 @@ SETTINGS: Final = frozenset(
 )
 IDLE_LIMITS: Final = frozenset({"idle_in_transaction_session_timeout", "idle_session_timeout"})
 """They may be set, and stay as they are: while the source computes, a session of the twin's is idle."""
+WITHOUT_EFFECT: Final = IDLE_LIMITS | {
+    "quote_all_identifiers",
+    "restrict_nonsystem_relation_kind",
+    "row_security",
+    "synchronize_seqscans",
+    "transaction_timeout",
+}
+"""They may be set, as pg_dump does, and stay as they are. They change no answer of a query on the dataset."""
 ENCODINGS: Final = frozenset({"utf8", "unicode"})  # without signs; both are UTF8
-SEARCHED: Final = frozenset({"public", "$user", "information_schema", ""})
-FIRST_SEARCHED: Final = "pg_catalog"
 ON: Final = frozenset({"on", "true", "yes", "1"})
 
 
 def _is_encoding(values: Sequence[str]) -> bool:
     return [one.replace("-", "").replace("_", "").lower() in ENCODINGS for one in values] == [True]
-
-
-def _is_search_path(values: Sequence[str]) -> bool:
-    rest = values[1:] if values[:1] == [FIRST_SEARCHED] else values
-    return all(one in SEARCHED for one in rest)
 
 
 def _is_on(values: Sequence[str]) -> bool:
@@ -70,7 +72,7 @@ def _is_on(values: Sequence[str]) -> bool:
 
 _VALUES: Final[Mapping[str, Callable[[Sequence[str]], bool]]] = {
     "client_encoding": _is_encoding,
-    "search_path": _is_search_path,
+    "search_path": is_search_path,
     "standard_conforming_strings": _is_on,
 }
 
@@ -79,6 +81,10 @@ def is_allowed_setting(name: str, values: Sequence[str]) -> bool:
     """Whether a setting that a client may change may be this; its own default is `default` alone."""
     allowed = _VALUES.get(name)
     return allowed is None or values == ["default"] or allowed(values)
+
+
+NO_EFFECT: Final = "SET gateway.kept TO DEFAULT"
+"""What the twin runs in the place of a statement that is accepted without effect; nothing reads this setting."""
 
 
 class StatementKind(Enum):
@@ -160,6 +166,8 @@ def classify(sql: str) -> Statement:
         return _plain(sql, tokens[0])
     if word in _ENDING:
         return _setting(sql, tokens[0], word)
+    if word == "lock":
+        return _lock(sql, tokens[0])
     if word not in _COMMANDS:
         raise SyntaxRefused(Code.SQL_SYNTAX, f"no statement begins with `{word[:20]}`")
     raise UnsupportedSql(
@@ -198,6 +206,18 @@ def _plain(sql: str, first: Token) -> Statement:
     return Statement(StatementKind.PASS, sql)
 
 
+def _lock(sql: str, first: Token) -> Statement:
+    """pg_dump locks what it describes. Tables of the twin never change, so such a lock has no effect."""
+    words = [word.lower() for word, _, _ in _words(sql, first)]
+    if words[-4:] != ["in", "access", "share", "mode"]:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED,
+            "`LOCK` is not supported",
+            "leave it out; nobody changes the tables that you see",
+        )
+    return Statement(StatementKind.PASS, NO_EFFECT)
+
+
 def _setting(sql: str, first: Token, command: str) -> Statement:
     written = [word for word, _, _ in _words(sql, first)]
     words = [word.lower() for word in written]
@@ -214,6 +234,8 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
     if words[:4] == ["session", "characteristics", "as", "transaction"]:
         return _plain(sql, first)
     name, values = _assigned(written)
+    if command == "set" and name in WITHOUT_EFFECT:
+        return Statement(StatementKind.PASS, NO_EFFECT)
     if name not in SETTINGS:
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}` cannot be changed here"
@@ -224,8 +246,6 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
             f"this value of the setting `{name}` is not allowed",
             "docs/twin.md lists the allowed values",
         )
-    if command == "set" and name in IDLE_LIMITS:
-        return Statement(StatementKind.PASS, f"SET {name} TO DEFAULT")
     return Statement(StatementKind.PASS, sql)
 
 

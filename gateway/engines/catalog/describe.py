@@ -17,8 +17,10 @@ whatever its name.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -28,13 +30,15 @@ from sqlalchemy import Connection
 class SourceColumn:
     """`type` is PostgreSQL's name of the type; if there is none, the database's own name.
 
-    `exact_text` is true if the source calls two texts equal only if they are identical.
+    `exact_text` is true if the source calls two texts equal only if they are identical. `collation` is the name of the
+    column's collation, where the source's catalog has it.
     """
 
     name: str
     type: str
     not_null: bool
     exact_text: bool = False
+    collation: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class SourceForeignKey:
 class SourceTable:
     """`unique` are the sets of columns in which no two rows agree, by a constraint that always holds.
 
-    `checks` are conditions that are false for no row, in the source's own words.
+    `checks` are conditions that are false for no row, in the source's own words. `primary_key` is shown to clients and
+    proves nothing. `is_view` is true of views, also of materialized ones.
     """
 
     schema: str
@@ -60,6 +65,8 @@ class SourceTable:
     unique: tuple[frozenset[str], ...] = ()
     foreign_keys: tuple[SourceForeignKey, ...] = ()
     checks: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    is_view: bool = False
 
     def column(self, name: str) -> SourceColumn | None:
         return next((one for one in self.columns if one.name == name), None)
@@ -81,6 +88,10 @@ _COLLATED = """
 SELECT schema_name, table_name FROM duckdb_tables()
 WHERE database_name = current_database() AND (sql IS NULL OR contains(lower(sql), 'collate'))
 """
+_DUCKDB_VIEWS = """
+SELECT schema_name, view_name FROM duckdb_views()
+WHERE database_name = current_database() AND NOT internal
+"""
 # What DuckDB calls otherwise than PostgreSQL.
 _NAMES = {
     "TINYINT": "smallint",
@@ -98,16 +109,21 @@ _Name = tuple[str, str]
 def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTable, ...]:
     """The tables of the DuckDB file; `ask` runs one statement on it."""
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
-    for schema, table, column, kind, not_null in ask(_DUCKDB_COLUMNS):
+    views = {(schema, view) for schema, view in ask(_DUCKDB_VIEWS)}
+    for schema, table, column, kind, full in ask(_DUCKDB_COLUMNS):
+        not_null = full and (schema, table) not in views
         columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
     collated = {(schema, table) for schema, table in ask(_COLLATED)}
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     foreign: dict[_Name, list[SourceForeignKey]] = defaultdict(list)
     checks: dict[_Name, list[str]] = defaultdict(list)
+    primary: dict[_Name, tuple[str, ...]] = {}
     for row in ask(_CONSTRAINTS):
         schema, table, kind, listed, to, referenced, condition = row
         names, targets = _names(listed), _names(referenced)
         name = schema, table
+        if kind == "PRIMARY KEY":
+            primary[name] = tuple(names)
         if kind in {"PRIMARY KEY", "UNIQUE"}:
             texts = {one.name for one in columns[name] if one.type == "text"}
             if name not in collated or texts.isdisjoint(names):
@@ -119,7 +135,13 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
             checks[name].append(condition)
     return tuple(
         SourceTable(
-            *name, tuple(found), tuple(unique[name]), tuple(foreign[name]), tuple(checks[name])
+            *name,
+            tuple(found),
+            tuple(unique[name]),
+            tuple(foreign[name]),
+            tuple(checks[name]),
+            primary.get(name, ()),
+            name in views,
         )
         for name, found in columns.items()
     )
@@ -149,7 +171,8 @@ SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
            SELECT FROM pg_constraint AS k
            WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]
              AND NOT k.convalidated),
-       coalesce((to_jsonb(o) ->> 'collisdeterministic')::boolean, true)
+       coalesce((to_jsonb(o) ->> 'collisdeterministic')::boolean, true),
+       coalesce(o.collnamespace::regnamespace || '.' || o.collname, '')
 FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -159,6 +182,32 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND has_schema_privilege(n.oid, 'USAGE')
   AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 ORDER BY n.nspname, c.relname, a.attnum
+"""
+_PRIMARY: Final = """
+SELECT n.nspname, c.relname,
+       ARRAY(SELECT a.attname::text
+             FROM unnest(k.conkey) WITH ORDINALITY AS u(attnum, place)
+             JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = u.attnum
+             ORDER BY u.place)
+FROM pg_constraint AS k
+JOIN pg_class AS c ON c.oid = k.conrelid
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE k.contype = 'p'
+"""
+_VIEWS: Final = """
+SELECT n.nspname, c.relname
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('v', 'm')
+"""
+# what a name leads to all the same: PostgreSQL looks a name up without asking who may read the table
+_UNREADABLE: Final = """
+SELECT n.nspname, c.relname
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = ANY (current_schemas(false))
+  AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'i', 'I', 'c')
+  AND NOT (c.relkind IN ('r', 'p', 'v', 'm', 'f') AND has_any_column_privilege(c.oid, 'SELECT'))
 """
 # `WITHOUT OVERLAPS` is called unique, too, and excludes by other operators than equality
 _UNIQUE: Final = """
@@ -220,9 +269,11 @@ ORDER BY n.nspname, c.relname, k.conname
 def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
     bound = {(schema, table) for schema, table in connection.exec_driver_sql(_BOUND)}
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
-    for schema, table, column, kind, full, exact in connection.exec_driver_sql(_POSTGRESQL_COLUMNS):
+    for schema, table, column, kind, full, exact, collation in connection.exec_driver_sql(
+        _POSTGRESQL_COLUMNS
+    ):
         not_null = full and (schema, table) in bound
-        found = SourceColumn(column, kind, not_null=not_null, exact_text=exact)
+        found = SourceColumn(column, kind, not_null, exact, collation)
         columns[schema, table].append(found)
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     for schema, table, key in connection.exec_driver_sql(_unique(connection)):
@@ -234,6 +285,10 @@ def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
     checks: dict[_Name, list[str]] = defaultdict(list)
     for schema, table, condition in connection.exec_driver_sql(_CHECKS):
         checks[schema, table].append(condition)
+    views = {(schema, table) for schema, table in connection.exec_driver_sql(_VIEWS)}
+    primary = {
+        (schema, table): tuple(key) for schema, table, key in connection.exec_driver_sql(_PRIMARY)
+    }
     return tuple(
         SourceTable(
             *name,
@@ -241,6 +296,8 @@ def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
             tuple(unique[name]) if name in bound else (),
             tuple(foreign[name]),
             tuple(checks[name]) if name in bound else (),
+            primary.get(name, ()),
+            name in views,
         )
         for name, found in columns.items()
     )
@@ -253,27 +310,69 @@ def _unique(connection: Connection) -> str:
 
 @dataclass(frozen=True)
 class SourceTables:
-    """The tables of a source by `schema.table`, and the schema of a name without one."""
+    """The tables of a source by `schema.table`, and the schemas in which a name without one is looked up.
 
-    default_schema: str
+    `unreadable` are other relations in these schemas. A name may lead to one of them, and then to no table. `folds`:
+    the source takes names for equal that differ in upper and lower case; to a policy such a name leads nowhere.
+    """
+
+    search_path: tuple[str, ...]
     tables: tuple[SourceTable, ...] = field(default=())
+    unreadable: frozenset[_Name] = frozenset()
+    folds: bool = False
 
     def find(self, name: str) -> SourceTable | None:
-        """The table of this name; without a schema, the one in the default schema."""
+        """The table of this name; without a schema, the one that the source finds along the search path."""
         schema, _, table = name.rpartition(".")
-        wanted = (schema or self.default_schema, table)
-        return next((one for one in self.tables if (one.schema, one.name) == wanted), None)
+        for one in (schema,) if schema else self.search_path:
+            if (one, table) in self._by_name:
+                return self._by_name[one, table]
+            if not schema and self._is_taken(one, table):
+                return None
+        return None
+
+    def _is_taken(self, schema: str, name: str) -> bool:
+        """Whether the source finds something else of this name here."""
+        if (schema, name) in self.unreadable:
+            return True
+        return self.folds and any(
+            one.schema == schema and one.name.lower() == name.lower() for one in self.tables
+        )
+
+    def name(self, table: SourceTable) -> str:
+        """The name as a policy writes it: without a schema where the search path leads to the table."""
+        return table.name if self.find(table.name) is table else f"{table.schema}.{table.name}"
 
     def names(self) -> Iterable[str]:
         """The names as a policy writes them."""
-        for table in self.tables:
-            own = table.schema == self.default_schema
-            yield table.name if own else f"{table.schema}.{table.name}"
+        return map(self.name, self.tables)
+
+    @cached_property
+    def _by_name(self) -> Mapping[_Name, SourceTable]:
+        return MappingProxyType({(one.schema, one.name): one for one in self.tables})
 
 
-def describe_source(connection: Connection) -> SourceTables:
-    """All tables and views that the login may read."""
+_DUCKDB_PATH: Final = ("main",)
+
+
+def duckdb_tables(
+    ask: Callable[[str], Iterable[Sequence[Any]]], search_path: Sequence[str] = ()
+) -> SourceTables:
+    """The tables of a DuckDB file, whose names are looked up along the policy's search path."""
+    return SourceTables(tuple(search_path) or _DUCKDB_PATH, read_duckdb(ask), folds=True)
+
+
+def describe_source(connection: Connection, search_path: Sequence[str] = ()) -> SourceTables:
+    """All tables and views that the login may read.
+
+    The search path is the policy's. Without one it is the login's own, and of PostgreSQL the connection has it already.
+    """
     if connection.dialect.name == "duckdb":
-        return SourceTables("main", read_duckdb(connection.exec_driver_sql))
-    schema = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
-    return SourceTables(schema or "public", read_postgresql(connection))
+        return duckdb_tables(connection.exec_driver_sql, search_path)
+    path = connection.exec_driver_sql("SELECT current_schemas(false)::text[]").scalar_one()
+    hidden = connection.exec_driver_sql(_UNREADABLE)
+    return SourceTables(
+        tuple(path) or ("public",),
+        read_postgresql(connection),
+        frozenset((schema, name) for schema, name in hidden),
+    )

@@ -1,26 +1,22 @@
-"""What the catalog of a source says of a dataset: its schema, its public columns, and proofs from constraints.
+"""What the catalog of a source says of a dataset: whether its schema fits, and proofs from constraints.
 
 A proof is a fact about a table of the dataset, and makes bounding steps unnecessary.
 
-The schema check compares tables, columns and types. Columns of public tables that a policy leaves to the source
-are filled in from the source's own catalog.
+The schema check compares tables, columns and types. `source_columns` completes a dataset by the same catalog.
 
 INVARIANT: a fact is proven only if a constraint of the source guarantees it in every state. It is proven of the
 values as they are stored: a step that moves values, such as a clamp to a domain that they are not proven to be
 within, may make two keys one.
-INVARIANT: columns of a protected table, and columns that are declared, keep their types and domains.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final
 
-from gateway.catalog.domains import Anything, Domain, Values
-from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
+from gateway.catalog.tables import Column, ColumnRef, Dataset, PathStep, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.engines.catalog.check_constraints import (
     constraint_limits,
@@ -29,6 +25,8 @@ from gateway.engines.catalog.check_constraints import (
 )
 from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
 
+_TEXT_ARRAYS: Final = frozenset({"text[]", "character varying[]", "varchar[]"})
+"""As PostgreSQL and DuckDB call them."""
 _WIDTH = {Kind.SMALLINT: 1, Kind.INTEGER: 2, Kind.BIGINT: 3, Kind.REAL: 1, Kind.DOUBLE: 2}
 
 
@@ -53,6 +51,101 @@ def find_mismatches(dataset: Dataset, source: SourceTables) -> Iterator[SchemaMi
             continue
         for column in table.columns:
             yield from _column(table, column, there)
+        if table.path is not None:
+            yield from _path_key(table, table.path.edge, source)
+
+
+def _path_key(table: Table, step: PathStep, source: SourceTables) -> Iterator[SchemaMismatch]:
+    """The first key of a unit path; the others are those of the parents.
+
+    INVARIANT: without a mismatch no row of the table refers to two rows of the parent, in any state of the source.
+    """
+    child, parent = source.find(table.name), source.find(step.parent)
+    mine = None if child is None else child.column(step.column.name)
+    other = None if parent is None else parent.column(step.key.name)
+    if parent is None or mine is None or other is None:
+        return  # which is a mismatch of these columns themselves
+    name, edge = step.column.name, f"`{table.name}.{step.column.name}`"
+    if (mine.type, mine.collation) != (other.type, other.collation):
+        told = f"{edge} is {_typed(mine)} in the source, but `{step.target}` is {_typed(other)}"
+        hint = "the keys of a unit path must have one type and one collation"
+        yield SchemaMismatch(table.name, name, told, hint)
+    if frozenset({step.key.name}) in parent.unique:
+        return
+    longer = sorted(sorted(key) for key in parent.unique if step.key.name in key)
+    message = (
+        f"the unit path of `{table.name}` needs one row of `{step.parent}` for each `{step.target}`"
+    )
+    if longer:
+        listed = ", ".join(f"`{one}`" for one in longer[0])
+        message += (
+            f", but only ({listed}) together are unique; keys of several columns are not supported"
+        )
+    else:
+        message += ", but no constraint that the source enforces makes it unique"
+    hint = f"add a UNIQUE constraint or a primary key on `{step.target}`; a view cannot be a parent"
+    yield SchemaMismatch(table.name, name, message, hint)
+
+
+def _typed(column: SourceColumn) -> str:
+    return f"`{column.type}`" + (f" of collation `{column.collation}`" if column.collation else "")
+
+
+def list_other_paths(dataset: Dataset, source: SourceTables) -> Iterator[SchemaMismatch]:
+    """Keys of protected tables that lead to a unit and are not on the unit path: of those persons nobody is protected there.
+
+    They are the source's foreign keys and the declared `joins`, straight or over tables that the policy does not name.
+    """
+    names = {
+        (there.schema, there.name): table.name
+        for table in dataset.tables
+        if (there := source.find(table.name)) is not None
+    }
+    protected = {table.name for table in dataset.tables if not table.public}
+    for table in dataset.tables:
+        there = source.find(table.name)
+        if table.public or there is None:
+            continue
+        declared = {
+            one.name: one.joins.table
+            for one in table.columns
+            if one.joins is not None and one.joins.table in protected
+        }
+        found = declared | {
+            one.column: reached
+            for one in there.foreign_keys
+            if (reached := _protected_behind(one.at, source, names, protected)) is not None
+        }
+        path, own = table.path, table.unit_column
+        on_path = path.edge.column.name if path is not None else own.name if own else None
+        for column in sorted(found.keys() - {on_path}):
+            message = (
+                f"`{table.name}.{column}` leads to `{found[column]}` and is not the unit path: rows protect the person at"
+                " the end of the unit path and nobody else named in them"
+            )
+            shown = column if table.column(column) is not None else None
+            yield SchemaMismatch(table.name, shown, message)
+
+
+def _protected_behind(
+    at: tuple[str, str],
+    source: SourceTables,
+    names: Mapping[tuple[str, str], str],
+    protected: Collection[str],
+) -> str | None:
+    """The protected table that a foreign key leads to, also over others that the policy does not name; None if none."""
+    tables = {(one.schema, one.name): one for one in source.tables}
+    seen, left = {at}, [at]
+    while left:
+        here = left.pop(0)
+        if here in names:
+            if names[here] in protected:
+                return names[here]
+            continue  # a public table has nobody in it
+        onward = [one.at for one in tables[here].foreign_keys] if here in tables else []
+        left += [one for one in onward if one not in seen]
+        seen |= set(onward)
+    return None
 
 
 def _column(table: Table, column: Column, there: SourceTable) -> Iterator[SchemaMismatch]:
@@ -62,11 +155,17 @@ def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Schema
         hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield SchemaMismatch(table.name, column.name, message, hint)
-    elif not is_compatible(column.type, found):
-        message = (
-            f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{column.type}`"
-        )
+    elif not fits_source(column, found):
+        declared = f"{column.type}{'[]' if column.is_array else ''}"
+        message = f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{declared}`"
         yield SchemaMismatch(table.name, column.name, message)
+
+
+def fits_source(column: Column, found: SourceColumn) -> bool:
+    """Whether the source's column is as the policy declares it."""
+    if column.is_array:
+        return found.type in _TEXT_ARRAYS
+    return is_compatible(column.type, found)
 
 
 def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:
@@ -161,7 +260,7 @@ def list_proofs(dataset: Dataset, source: SourceTables) -> Iterator[Proof]:
         if table.protection is None:
             yield from _of_public(table, found[table.name])
         else:
-            yield from _of_protected(table, table.protection.unit_key, found[table.name])
+            yield from _of_protected(table, found[table.name])
 
 
 def _of_public(table: Table, found: TableProof) -> Iterator[Proof]:
@@ -171,10 +270,11 @@ def _of_public(table: Table, found: TableProof) -> Iterator[Proof]:
         yield Proof(table.name, ProofSubject.JOIN, key, message)
 
 
-def _of_protected(table: Table, unit_key: str, found: TableProof) -> Iterator[Proof]:
-    if found.meets_one({unit_key}):
-        message = f"`{unit_key}` is unique: no person has more than one row"
-        yield Proof(table.name, ProofSubject.ROWS, (unit_key,), message)
+def _of_protected(table: Table, found: TableProof) -> Iterator[Proof]:
+    key = table.unit_column
+    if key is not None and found.meets_one({key.name}):
+        message = f"`{key.name}` is unique: no person has more than one row"
+        yield Proof(table.name, ProofSubject.ROWS, (key.name,), message)
     for column in (column.name for column in table.columns):
         if column in found.not_null:
             yield Proof(table.name, ProofSubject.NULLS, (column,), f"`{column}` is never null")
@@ -191,7 +291,9 @@ def _fitting(table: Table, there: SourceTable) -> Mapping[str, SourceColumn]:
     return {
         column.name: found
         for column in table.columns
-        if (found := there.column(column.name)) is not None and is_compatible(column.type, found)
+        if (found := there.column(column.name)) is not None
+        and not column.is_array
+        and is_compatible(column.type, found)
     }
 
 
@@ -224,63 +326,3 @@ def _leads(
         and (to := names.get(one.at)) is not None
         and frozenset({one.target}) in keys[to]
     )
-
-
-Nameable: TypeAlias = Callable[[str], bool]
-
-
-def without_columns(dataset: Dataset) -> tuple[Table, ...]:
-    """The public tables without known columns."""
-    return tuple(table for table in dataset.tables if table.public and not table.columns)
-
-
-def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameable) -> Dataset:
-    """The dataset with the columns of its public tables as the source declares them, as far as a policy could name them."""
-    missing = {table.name for table in without_columns(dataset)}
-    if not missing:
-        return dataset
-    tables = tuple(
-        _filled(table, source, nameable) if table.name in missing else table
-        for table in dataset.tables
-    )
-    return replace(dataset, tables=tables)
-
-
-def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:
-    """The dataset with the source's NOT NULL columns.
-
-    It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
-    all the same would have no group to be in.
-    """
-
-    def told(table: Table) -> Table:
-        kept = proofs[table.name].not_null if table.name in proofs else frozenset[str]()
-        columns = (
-            replace(one, nullable=False) if one.name in kept else one for one in table.columns
-        )
-        return replace(table, columns=tuple(columns))
-
-    return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
-
-
-def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:
-    there = source.find(table.name)
-    return table if there is None else replace(table, columns=tuple(_columns(there, nameable)))
-
-
-def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
-    alike = Counter(one.name.lower() for one in there.columns)
-    for one in there.columns:
-        # sources differ in whether case counts, so a policy could declare neither of two such names
-        if not nameable(one.name) or alike[one.name.lower()] > 1:
-            continue
-        try:
-            of = parse_type(one.type)
-        except TypeUnknown:
-            continue
-        yield Column(one.name, of, _domain(of), nullable=not one.not_null)
-
-
-def _domain(of: ColumnType) -> Domain:
-    """The domain; a boolean without one has that of its type."""
-    return Values((False, True)) if of.family is Family.BOOLEAN else Anything()

@@ -4,8 +4,9 @@ It takes an `OPEN` frame with the file and its settings, and gives `READY` with 
 and size. Then each `RUN` gives `ROWS`, any number of them, and `END`. What fails gives `FAILED` with the class of the
 error: what DuckDB says about it may hold a value, so its text goes nowhere.
 
-INVARIANT: the file is open for reading alone, without access to anything outside of it, under settings that no
-statement can change. Nothing is written to disk: there is no directory for temporary files.
+INVARIANT: the file is open for reading alone, under settings that no statement can change. Nothing outside of it can
+be opened, except in the directories that the source's URL allows: views over Parquet files read these, and no
+statement of the gateway names a file. Nothing is written to disk: there is no directory for temporary files.
 """
 
 import resource
@@ -31,8 +32,8 @@ _FEW_ROWS: Final = 256
 _MANY_ROWS: Final = 4096
 _BESIDE_BYTES: Final = 4 << 30
 """Addresses beside DuckDB's own memory: the program, stacks of threads, the file's pages."""
+_DIRECTORIES: Final = "allowed_directories"
 _CLOSED: Final = {
-    "enable_external_access": "false",
     "temp_directory": "",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -65,9 +66,14 @@ def _open(document: Any) -> tuple[duckdb.DuckDBPyConnection, list[int]]:  # noqa
     path, config = document["path"], dict(document["config"])
     zone = config.pop(ZONE, UTC_NAME)
     before = file_identity(path)
+    directories = config.pop(_DIRECTORIES, "")
     connection = duckdb.connect(path, read_only=True, config={**config, **_CLOSED})
     # what views of the file make of a time with a zone; nothing that the gateway renders depends on it
     connection.execute(f"SET {ZONE} = '{zone}'")
+    if directories:  # before the lock on access, which then leaves these alone
+        connection.execute(f"SET {_DIRECTORIES} = [$1]", [directories])
+    connection.execute("SET enable_external_access = false")
+    _search(connection, document["search_path"])
     if file_identity(path) != before:
         raise OSError("the file was replaced while it was opened")
     most = _memory_limit(connection)
@@ -77,6 +83,17 @@ def _open(document: Any) -> tuple[duckdb.DuckDBPyConnection, list[int]]:  # noqa
     connection.execute("SET lock_configuration = true")
     _limit(resource.RLIMIT_AS, most + _BESIDE_BYTES)
     return connection, before
+
+
+def _search(connection: duckdb.DuckDBPyConnection, wanted: list[str]) -> None:
+    """Look names up in these schemas. One that does not exist is left out, as PostgreSQL does."""
+    found = connection.execute(
+        "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database()"
+    ).fetchall()
+    there = {name for (name,) in found}
+    path = ",".join(f'"{name}"' for name in wanted if name in there)
+    if path:
+        connection.execute(f"SET search_path = '{path.replace(chr(39), chr(39) * 2)}'")
 
 
 def _memory_limit(connection: duckdb.DuckDBPyConnection) -> int:

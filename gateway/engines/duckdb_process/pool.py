@@ -232,7 +232,7 @@ class Pool:
         try:
             made = DuckdbProcess(self._launcher, self.settings)
         except (LauncherClosed, OSError):
-            return  # whoever needs one is told
+            return  # the caller that needs one gets the error
         with self._lock:
             if not self._closed:
                 self._idle.append(made)

@@ -167,6 +167,7 @@ class ProcessSettings:
     path: str
     config: Mapping[str, str]
     places: int
+    search_path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -193,8 +194,9 @@ class DuckdbProcess:
             "path": settings.path,
             "config": dict(settings.config),
             "places": settings.places,
+            "search_path": list(settings.search_path),
         }
-        with suppress(OSError):  # whoever waits for it is told
+        with suppress(OSError):  # the caller that waits for it gets the error
             self._line.sendall(encode(FrameKind.OPEN, document))
 
     @property

@@ -4,7 +4,7 @@ INVARIANT: no NaN, no infinity and no day outside the calendar gets through; a n
 interval becomes the nearest end, a value outside its set NULL; of a text only `max_length` characters, of a decimal
 40 digits behind the point. The unit of a row is handed on as it is.
 
-INVARIANT: keys are never changed. A column of a public table, which a licence may rest on, is read as it is stored or
+INVARIANT: keys are never changed. The columns of unit paths are read as they are stored. A column of a public table, which a licence may rest on, is read as it is stored or
 is NULL where it is longer; two different stored values never become equal there.
 
 The whole number i of a value x: `LEAST(GREATEST(round(x / h), low), high)`.
@@ -16,10 +16,24 @@ the clamp is always there, and nothing is cast to a whole number before it is kn
 from fractions import Fraction
 from typing import Final
 
-from sqlalchemy import Integer, Numeric, case, cast, func, literal, null, true, try_cast
+from sqlalchemy import (
+    Boolean,
+    Integer,
+    Numeric,
+    Text,
+    case,
+    cast,
+    false,
+    func,
+    literal,
+    null,
+    true,
+    try_cast,
+)
+from sqlalchemy.sql.elements import Grouping
 
 from gateway.catalog.domains import Anything, Bound, Interval, Values
-from gateway.catalog.tables import Column, Table
+from gateway.catalog.tables import Column, Membership, Table
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.engines.sql.number_types import Digits, as_double, as_number, decimal_digits
 from gateway.engines.sql.partial_select import Dialect, Sql
@@ -48,14 +62,17 @@ from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.measurement import Total
 
 MOST_BEHIND: Final = 40
+MOST_ELEMENTS: Final = 1_000
 
 
-def clamp_column(
+def clamp_column(  # noqa: PLR0911 - one answer for each kind of column
     dialect: Dialect, table: Table, column: Column, sql: Sql, *, proven: bool = False
 ) -> Sql:
     """`proven`: a constraint of the source keeps every value within the domain."""
-    if column is table.unit_column:
+    if table.is_key(column):
         return sql
+    if column.membership is not None:
+        return _is_member(dialect, sql, column.membership)
     domain, of = column.domain, column.type
     # the blanks at the end of a char(n) are no part of its value
     plain = cast(sql, TEXT) if of.family is Family.TEXT else sql
@@ -75,6 +92,20 @@ def clamp_column(
             inside = _finite(dialect, plain, of)
             shown = _few_digits(dialect, plain, of, public=table.public)
             return shown if inside is None else when(inside, shown)
+
+
+def _is_member(dialect: Dialect, array: Sql, membership: Membership) -> Sql:
+    """Whether the array has the value: false also for NULL, and where an array is too long to be searched."""
+    wanted = cast(literal(membership.value, Text()), TEXT)
+    if dialect == "duckdb":
+        size: Sql = func.len(array, type_=WHOLE)
+        found: Sql = func.list_contains(array, wanted, type_=Boolean())
+    else:
+        size = func.cardinality(array, type_=WHOLE)
+        # arrays have the collation of their column, which may call texts equal that are not
+        found = binary(wanted).op("= ANY", return_type=Boolean())(Grouping(array))
+    few = compare(size, "<=", integer(MOST_ELEMENTS))
+    return case((few, func.coalesce(found, false())), else_=false())
 
 
 def has_short_unit(dialect: Dialect, column: Column, unit: Sql) -> Sql | None:

@@ -7,7 +7,7 @@ lists; where PostgreSQL raises this gives NULL. Nothing depends on settings, col
 rows. An arithmetic operand without a range is a bug of ours: the calculus refuses it before.
 INVARIANT: every function of `gateway.functions.table` has one rendering, which serves both dialects, gives NULL
 where PostgreSQL would raise, and names no operand more often than the function says
-(`tests/functions/test_table.py`, `tests/engines/test_copies.py`).
+(`tests/functions/test_table.py`, `tests/functions/test_copy_counts.py`).
 """
 
 from collections.abc import Mapping

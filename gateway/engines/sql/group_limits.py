@@ -15,7 +15,7 @@ for its own sake.
 
 Equal values are one key, NULL and NULL too, in a form that PostgreSQL can hash.
 
-The groups that were released, as the source is told of them: one array of texts for each key, bound as data.
+The groups that were released, as parameters of the statement at the source: one array of texts for each key.
 
 A key comes back as a value of the catalog and is given again as a text that the source reads as the value it had.
 DuckDB's decimals have as many digits behind the point as their column says, which is not known here: they are
@@ -85,7 +85,7 @@ from gateway.sensitivity.analysis import GroupWeights
 
 
 def key_expression(rendering: Rendering, scalar: Scalar) -> Sql:
-    """1.0 and 1.00 are one decimal, 0 and -0 one float; texts are told apart by their bytes."""
+    """1.0 and 1.00 are one decimal, 0 and -0 one float; texts are equal if their bytes are."""
     match scalar.type.family:
         case Family.TEXT:
             return binary(cast(rendering.sql(scalar), TEXT))

@@ -1,30 +1,19 @@
 """Nodes of a plan as SQL. Every relation of persons has the unit of its rows beside its columns.
 
-INVARIANT: above a scan nothing sees a value that is not enforced, nor a row without a unit; the unit itself is
-read as it is stored, since a clamp would make two persons one. Rows of persons meet rows of persons only where
-the units that ride along are equal, whatever the condition says.
+INVARIANT: above a scan nothing sees a value that is not enforced, nor a row without a unit; the unit itself and the
+keys of unit paths are read as they are stored, since a clamp would make two persons one. Rows of persons meet rows of
+persons only where the units that ride along are equal, whatever the condition says.
 """
 
 from collections.abc import Mapping
 from itertools import count
-from typing import Any
 
-from sqlalchemy import (
-    ColumnClause,
-    column,
-    exists,
-    literal_column,
-    quoted_name,
-    table,
-    true,
-    union_all,
-)
 from sqlalchemy import Join as SqlJoin
+from sqlalchemy import exists, literal_column, true, union_all
 
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
-from gateway.engines.sql.clamp import has_short_unit
 from gateway.engines.sql.partial_select import (
     UNIT,
     Dialect,
@@ -37,10 +26,16 @@ from gateway.engines.sql.partial_select import (
 )
 from gateway.engines.sql.per_unit import binary_key, unit_aggregate, unit_window
 from gateway.engines.sql.pieces import Part, constant_relation, is_in_shard
+from gateway.engines.sql.unit_paths import (
+    follow_unit_path,
+    own_unit,
+    path_key_conditions,
+    stored_table,
+)
 from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import Field, Protected
-from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.joins import Join, Mark, UnionAll, meets_parent
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Cast, Ref, Scalar, walk_scalar
@@ -113,40 +108,33 @@ class Relations:
             case _:
                 raise BrokenPlan("a node that is no relation of the source")
 
-    def _scan(self, scan: Scan) -> RelationSql:
-        schema, _, name = scan.table.name.rpartition(".")
-        names: list[ColumnClause[Any]] = [
-            column(quoted_name(one.name, quote=True)) for one in scan.table.columns
-        ]
-        there = table(
-            quoted_name(name, quote=True),
-            *names,
-            schema=quoted_name(schema, quote=True) if schema else None,
-        ).alias(self.name())
-        key = scan.table.unit_column
-        unit = None
-        if key is not None:
-            unit = binary_key(there.c[key.name], key.type)
+    def _scan(self, scan: Scan, *, owned: bool = True) -> RelationSql:
+        """The rows of a table; not `owned`: without following the unit path, and so without their unit."""
+        scanned = scan.table
+        there = stored_table(scanned.name, scanned.columns, self.name())
+        found = None
+        if scanned.unit_column is not None:
+            found = own_unit(self.dialect, there, scanned.unit_column)
+        elif scanned.path is not None and owned:
+            found = follow_unit_path(self.dialect, there, scanned.path, self.name)
         columns: dict[str, Sql] = {}
         clamped: dict[str, StoredColumns] = {}
-        for one, made in zip(scan.table.columns, scan.fields, strict=True):
-            stored = there.c[one.name]
-            if unit is not None and one is key:
-                columns[made.id] = unit
+        for one, made in zip(scanned.columns, scan.fields, strict=True):
+            stored = there.c[one.stored_name]
+            if scanned.is_key(one):
+                columns[made.id] = binary_key(stored, one.type)
                 continue
-            columns[made.id] = self._expressing.enforced(self.dialect, scan.table, one, stored)
+            columns[made.id] = self._expressing.enforced(self.dialect, scanned, one, stored)
             ends = _whole_ends(one)
             if ends is not None:
                 clamped[made.id] = StoredColumns(stored, *ends)
-        related = RelationSql(there, columns, unit, stored=clamped)
-        if unit is None or key is None:
-            return related
-        kept: list[Sql] = [unit.is_not(None)]
-        short = has_short_unit(self.dialect, key, unit)
-        if short is not None:
-            kept.append(short)
-        if self._part is not None:
-            kept.append(is_in_shard(self.dialect, unit, key.type, self._part))
+        source, unit = (there, None) if found is None else (found.source, found.unit)
+        related = RelationSql(source, columns, unit, stored=clamped)
+        kept = path_key_conditions(self.dialect, scanned, there)
+        if found is not None:
+            kept += found.conditions
+            if self._part is not None:
+                kept.append(is_in_shard(self.dialect, found.unit, found.type.type, self._part))
         return related.filtered(*kept)
 
     def _project(self, node: Project) -> RelationSql:
@@ -174,7 +162,7 @@ class Relations:
         return made.nested(self.name(), fenced=self.dialect == "postgresql")
 
     def _join(self, node: Join) -> RelationSql:
-        left, right = self.of(node.left), self.of(node.right)
+        left, right = self._sides(node)
         if node.outer:
             # what the far side computes must be NULL where it has no row
             right = right.nested(self.name())
@@ -193,9 +181,29 @@ class Relations:
         stored = {**left.stored, **right.stored}
         return RelationSql(source, columns, unit, (*left.where, *right.where), size, stored)
 
+    def _sides(self, node: Join) -> tuple[RelationSql, RelationSql]:
+        """Both sides. One that meets its parent here has the unit of the parent's row, and follows no path of its own."""
+        if meets_parent(node.condition, node.right, node.left):
+            return self.of(node.left), self._rows_of(node.right)
+        if not node.outer and meets_parent(node.condition, node.left, node.right):
+            return self._rows_of(node.left), self.of(node.right)
+        return self.of(node.left), self.of(node.right)
+
+    def _rows_of(self, node: Node) -> RelationSql:
+        """The rows that `is_plain_scan` means, without their unit."""
+        match node:
+            case Filter():
+                below = self._rows_of(node.child)
+                return below.filtered(self.expressions(below, node.child).sql(node.condition))
+            case Scan():
+                return self._scan(node, owned=False)
+            case _:
+                raise BrokenPlan("rows without a unit that are not those of a table")
+
     def _mark(self, node: Mark) -> RelationSql:
         child = self.of(node.child)
-        inner = self.of(node.inner).nested(self.name())
+        single = meets_parent(node.condition, node.inner, node.child)
+        inner = (self._rows_of if single else self.of)(node.inner).nested(self.name())
         both = RelationSql(inner.source, {**child.columns, **inner.columns}, None)
         parts = []
         if node.condition is not None:

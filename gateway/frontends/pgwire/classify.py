@@ -178,7 +178,7 @@ class Statements:
         return bool(names & set(self._kept)) or (one.if_there and not names & self._tables())
 
     def _tables(self) -> set[str]:
-        return {table.name.rpartition(".")[2] for table in self._dataset.tables}
+        return {table.bare_name for table in self._dataset.tables}
 
     def _keeping(self, one: CreateTempTable) -> TempTableQuery:
         if one.name in self._tables():

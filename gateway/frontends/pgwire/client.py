@@ -37,6 +37,7 @@ from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
 from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
+from gateway.requests.request import Request
 
 _ENTERING_S: Final = 10.0
 _MOST_EARLY: Final = 64 * 1024
@@ -70,8 +71,8 @@ class ServerContext(Protocol):
 class Client(asyncio.Protocol):
     """One socket, from the first byte to the last."""
 
-    def __init__(self, house: ServerContext) -> None:
-        self._house = house
+    def __init__(self, server: ServerContext) -> None:
+        self._server = server
         self._transport: asyncio.Transport | None = None
         self._conversation: Conversation[LoggedInClient | CancelRequest | None] | None = None
         self._connection: Connection | None = None
@@ -93,15 +94,15 @@ class Client(asyncio.Protocol):
         _send_at_once(self._transport)
         peer = transport.get_extra_info("peername")
         self._address = str(peer[0]) if peer else "unknown"
-        self._enters = self._house.begins_to_enter(self._address)
-        if not self._house.came(self) or not self._enters:
+        self._enters = self._server.begins_to_enter(self._address)
+        if not self._server.came(self) or not self._enters:
             self._refuse(
                 LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close a connection and try again"),
                 _TOO_MANY,
             )
             return
-        tls = self._house.tls is not None
-        self._conversation = log_in(self._house.logins, address=self._address, tls=tls)
+        tls = self._server.tls is not None
+        self._conversation = log_in(self._server.logins, address=self._address, tls=tls)
         self._go_on(None)
 
     def data_received(self, data: bytes) -> None:
@@ -119,9 +120,9 @@ class Client(asyncio.Protocol):
         del exc
         self._gone = True
         self._has_entered()
-        self._house.went(self)
+        self._server.went(self)
         if self._key is not None:
-            self._house.cancelling.forget(self._key)
+            self._server.cancelling.forget(self._key)
         if self._connection is not None:
             self._connection.end()
         elif self._conversation is not None:
@@ -155,27 +156,27 @@ class Client(asyncio.Protocol):
                         self._reads = True
                         return
                     case StartTls():
-                        self._house.loop.create_task(self._shake_hands(transport, step))
+                        self._server.loop.create_task(self._shake_hands(transport, step))
                         return
                     case Look(call):
-                        self._house.threads.aside(call, self._looked)
+                        self._server.threads.run_short(call, self._looked)
                         return
         except StopIteration as done:
             self._came_in(done.value)
         except Exception as fault:  # noqa: BLE001 - a bug of ours, or a state that cannot be reached
-            self._refuse(refusal_of(fault, self._house.door.emit))
+            self._refuse(refusal_of(fault, self._server.door.emit))
 
     def _looked(self, found: object, error: BaseException | None) -> None:
         self._go_on(found, error)
 
     async def _shake_hands(self, transport: asyncio.Transport, step: StartTls) -> None:
-        context = self._house.tls
+        context = self._server.tls
         if self._early or context is None:  # nothing that came in the clear is read inside TLS
             self._drop()
             return
         transport.write(step.answer)
-        begun = self._house.loop.create_task(
-            self._house.loop.start_tls(
+        begun = self._server.loop.create_task(
+            self._server.loop.start_tls(
                 transport, self, context, server_side=True, ssl_handshake_timeout=_ENTERING_S
             )
         )
@@ -206,32 +207,34 @@ class Client(asyncio.Protocol):
         """Release the place among clients that have not logged in."""
         if self._enters:
             self._enters = False
-            self._house.has_entered(self._address)
+            self._server.has_entered(self._address)
 
     def _came_in(self, who: LoggedInClient | CancelRequest | None) -> None:
         self._conversation = None
         self._has_entered()
         if isinstance(who, LoggedInClient):
-            self._key = self._house.cancelling.register(who.minor, self._cancel)
+            self._key = self._server.cancelling.register(who.minor, self._cancel)
             pid = self._key.pid
-            self._house.threads.aside(
-                lambda: self._house.door.enter(who.subject, who.database, who.settings, pid),
+            purpose = who.settings.get("gateway.purpose")
+            entry = Request("", who.database, purpose, address=self._address, tls=who.secure)
+            self._server.threads.run_short(
+                lambda: self._server.door.enter(who.subject, entry, who.settings, pid),
                 partial(self._entered, who),
             )
             return
         if isinstance(who, CancelRequest):
-            self._house.cancelling.cancel(who.pid, who.secret)
+            self._server.cancelling.cancel(who.pid, who.secret)
         self._close()
 
     def _entered(self, who: LoggedInClient, room: object, error: BaseException | None) -> None:
         if isinstance(error, Exception):
-            refusal = refusal_of(error, self._house.door.emit)
+            refusal = refusal_of(error, self._server.door.emit)
             if refusal.code is Code.DATASET_NOT_PERMITTED:
                 self._say_last(no_such_database(refusal, who.database))
             else:
                 self._refuse(refusal)
         elif isinstance(room, WireSession):
-            self._house.loop.create_task(self._begin(who, room))
+            self._server.loop.create_task(self._begin(who, room))
 
     async def _begin(self, who: LoggedInClient, room: WireSession) -> None:
         transport, key = self._transport, self._key
@@ -245,10 +248,10 @@ class Client(asyncio.Protocol):
             room,
             session,
             partial(self._answer, who, room),
-            self._house.threads,
-            self._house.door,
+            self._server.threads,
+            self._server.door,
         )
-        twin, _ = await self._house.loop.create_connection(
+        twin, _ = await self._server.loop.create_connection(
             connection.twin_side, sock=room.line.socket
         )
         connection.opened(twin)
@@ -270,22 +273,22 @@ class Client(asyncio.Protocol):
     def _answer(
         self, who: LoggedInClient, room: WireSession, ask: Ask, cancelled: threading.Event
     ) -> Outcome:
-        door = self._house.door
+        door = self._server.door
         try:
             if cancelled.is_set():  # while it waited for a thread: nobody is charged
                 raise SourceStopped(Code.SOURCE_CANCELLED)  # noqa: TRY301  # refused like all else
             subject = self._still(who)
-            request = request_of(ask, room.dataset, self._address)
+            request = request_of(ask, room.entry)
             door.require_same(room, request.purpose)
             if ask.asking.statement.kind is StatementKind.EXPLAIN:
                 return door.estimate(subject, request)
             return door.release(subject, request, cancelled)
-        except Exception as error:  # noqa: BLE001 - the last line of defence; a bug is told by an id alone
+        except Exception as error:  # noqa: BLE001 - the last line of defence; the client sees only the id of a bug
             return refusal_of(error, door.emit)
 
     def _still(self, who: LoggedInClient) -> Subject:
         """The subject as it is now: keys are revoked, and subjects change, while connections last."""
-        subject = self._house.logins.still_valid(who.name, who.key_id)
+        subject = self._server.logins.still_valid(who.name, who.key_id)
         if subject is None:
             raise Unauthenticated(Code.BAD_CREDENTIALS, "the key has expired or was revoked")
         return subject

@@ -35,12 +35,13 @@ from gateway.stages.finish import DeferredStatement
 
 @dataclass(frozen=True)
 class WireApi:
-    """`enter` takes the dataset's name, the settings of the session, and the client's cancel number.
+    """`enter` takes the dataset, the purpose and the peer as a request without a statement, the settings of the session,
+    and the client's cancel number.
 
     `require_same` refuses if a session's view differs from what may be seen for a purpose now.
     """
 
-    enter: Callable[[Subject, str, Mapping[str, str], int], WireSession]
+    enter: Callable[[Subject, Request, Mapping[str, str], int], WireSession]
     require_same: Callable[[WireSession, str | None], None]
     release: Callable[[Subject, Request, threading.Event], DeferredStatement]
     estimate: Callable[[Subject, Request], Estimate]
@@ -62,7 +63,7 @@ class ThreadRunner(Protocol):
     def ask(
         self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
     ) -> None: ...
-    def aside(
+    def run_short(
         self,
         work: Callable[[], object],
         then: Callable[[object, BaseException | None], None] | None = None,
@@ -204,7 +205,7 @@ class Connection:
         if self._job is not None:
             self._job.set()
         elif self._session.at_work:
-            self._threads.aside(self._room.line.cancel)
+            self._threads.run_short(self._room.line.cancel)
 
     def look_at_clock(self, now: float) -> None:
         """Cancel a statement that takes too long on the twin, then end the connection if that has no effect."""
@@ -212,9 +213,9 @@ class Connection:
             return
         if self._cancelled_at is None:
             self._cancelled_at = now
-            self._threads.aside(self._room.line.cancel)
+            self._threads.run_short(self._room.line.cancel)
         elif now - self._cancelled_at > _GRACE_S:
-            self._threads.aside(self._room.line.end)
+            self._threads.run_short(self._room.line.end)
             self.stop(SourceStopped(Code.TWIN_TIMEOUT))
 
     # the end

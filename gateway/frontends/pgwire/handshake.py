@@ -177,7 +177,7 @@ class _Asked:
     wanted: StartupSettings
 
 
-class _Told(Exception):
+class _LogInEnded(Exception):
     """The connection ends with this message."""
 
     def __init__(self, message: bytes) -> None:
@@ -198,8 +198,8 @@ def log_in(
         yield Send(malformed_message(malformed))
     except Refusal as refusal:
         yield Send(error_message(refusal, Severity.FATAL))
-    except _Told as told:
-        yield Send(told.message)
+    except _LogInEnded as ended:
+        yield Send(ended.message)
     return None
 
 
@@ -219,7 +219,7 @@ def _entering(
         else:
             admitted = yield from _with_proof(incoming, logins, claim)
     except Refusal as refusal:
-        raise _Told(_failed(refusal, claim)) from None
+        raise _LogInEnded(_failed(refusal, claim)) from None
     return LoggedInClient(
         asked.name,
         admitted.who,
@@ -243,7 +243,7 @@ def _first_packet(
     while True:
         packet = read_packet((yield from incoming.packet()), may_wish=wishes)
         if isinstance(packet, UnsupportedVersion):
-            raise _Told(_unspoken(packet))
+            raise _LogInEnded(_unspoken(packet))
         if not isinstance(packet, EncryptionRequest):
             return packet, secure
         if packet is EncryptionRequest.TLS and tls:
@@ -274,7 +274,7 @@ def _asked(startup: Startup) -> _Asked:
             "log in as a subject with an API key",
         )
         line = "no PostgreSQL user name specified in startup packet"
-        raise _Told(error_message(refusal, Severity.FATAL, message=line))
+        raise _LogInEnded(error_message(refusal, Severity.FATAL, message=line))
     database = startup.parameters.get("database", "") or name
     return _Asked(startup, name, database, read_settings(startup.parameters))
 
@@ -303,7 +303,7 @@ def _with_password(
             "connect with sslmode=require, or log in with an API key, which needs no TLS",
         )
         line = "a plain password may only be sent over TLS"
-        raise _Told(error_message(refusal, Severity.FATAL, message=line))
+        raise _LogInEnded(error_message(refusal, Severity.FATAL, message=line))
     yield Send(messages.ASK_FOR_PASSWORD)
     shown = messages.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))
     admitted = yield from run_lookup(lambda: logins.password.log_in(claim, shown))

@@ -179,14 +179,14 @@ _CALL: Final = b"gateway: its own call"
 _NAMES: Final = b"SELECT name, statement, from_sql::int FROM pg_catalog.pg_prepared_statements"
 _CLOSED: Final = 5  # sent by the gateway: two before, three after
 
-# the query; or whether an error was told: if not, the twin answers
+# the query; or whether an error was sent: if not, the twin answers
 Found: TypeAlias = Ask | bool
 
 
 def run_simple(talk: Talk, recalled: PreparedNames, part: PrepareQuery | ExecuteQuery) -> Work:
     """Run a PREPARE or EXECUTE in a simple query."""
     if isinstance(part, PrepareQuery):
-        return (yield from relay_text(talk, recalled.told(part)))
+        return (yield from relay_text(talk, recalled.prepare_text(part)))
     if talk.status == FAILED:
         return (yield from relay_text(talk, part.text))
     found = yield from _found(talk, recalled, part, messages.SYNCING)
@@ -275,7 +275,7 @@ def _evaluating(called: ExecuteQuery, types: tuple[int, ...]) -> bytes:
 
 
 def _types(talk: Talk) -> Generator[Ask | None, Given | None, tuple[int, ...] | None]:
-    """The parameter types of a prepared statement; None after an error, which the client was told."""
+    """The parameter types of a prepared statement; None after an error, which was sent to the client."""
     types: tuple[int, ...] = ()
     while True:
         kind, raw = yield from read_message()

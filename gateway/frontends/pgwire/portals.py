@@ -64,7 +64,7 @@ class PreparedNames:
     def drop(self, name: bytes) -> PreparedQuery | None:
         return self._by_name.pop(name, None)
 
-    def told(self, one: PrepareQuery) -> bytes:
+    def prepare_text(self, one: PrepareQuery) -> bytes:
         """The text of a PREPARE for the twin: no two queries have the same text."""
         text = one.text
         while (known := self._by_text.peek(text)) is not None and known != one.asking:

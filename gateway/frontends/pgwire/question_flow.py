@@ -2,7 +2,7 @@
 twin.
 
 Each function is a conversation with the twin. It yields None for the twin's next message, and an `Ask` for the
-pipeline's answer; it returns whether the client was told an error.
+pipeline's answer; it returns whether an error was sent to the client.
 
 INVARIANT: the twin receives SQL that the gateway wrote around released constants, or the client's own messages.
 Constants are bound as arrays of text; where PostgreSQL takes no parameters, in a COPY, they are literals.
@@ -66,7 +66,7 @@ IDLE, IN_TRANSACTION, FAILED = b"ITE"
 OWN: Final = b"gateway: its own"
 SETTINGS: Final = (
     *("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "gateway.fresh"),
-    *("timezone", "client_min_messages"),
+    *("timezone", "client_min_messages", "search_path"),
 )
 
 _TEXTS: Final = 1009  # text[]
@@ -347,7 +347,7 @@ def text_query(types: Sequence[int]) -> bytes:
 def read_one_row(
     talk: Talk, closed: int = 2
 ) -> Generator[Ask | None, Given | None, tuple[bytes | None, ...] | None]:
-    """The one row of a statement of the gateway's own; None after an error, which the client was told.
+    """The one row of a statement of the gateway's own; None after an error, which was sent to the client.
 
     `closed` is the number of Close messages: its portal and its statement, at least.
     """

@@ -23,8 +23,8 @@ _OFF: Final = frozenset({"off", "of", "0", "f", "fa", "fal", "fals", "false", "n
 Read = TypeVar("Read")
 
 
-def request_of(ask: Ask, dataset: str, address: str) -> Request:
-    """The request, or the refusal of an unreadable setting."""
+def request_of(ask: Ask, entry: Request) -> Request:
+    """The request, or the refusal of an unreadable setting; `entry` has the dataset and the peer of the session."""
     settings, statement = ask.settings, ask.asking.statement
     try:
         epsilon = _read(settings, "gateway.epsilon", Epsilon.parse)
@@ -38,15 +38,17 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
         ) from None
     return Request(
         statement.query if statement.kind is StatementKind.EXPLAIN else statement.text,
-        dataset,
+        entry.dataset,
         settings.get("gateway.purpose"),
         epsilon,
         ask.values,
         ask.types,
-        address=address,
+        address=entry.address,
         accuracy=accuracy,
         zone=settings["timezone"],
         fresh=fresh,
+        tls=entry.tls,
+        search_path=settings.get("search_path", ""),
     )
 
 

@@ -28,7 +28,7 @@ from gateway.policy.subjects import Subject
 MOST_CONNECTIONS: Final = 300
 MOST_ENTERING: Final = 100
 MOST_ENTERING_OF_ADDRESS: Final = 50
-_ASIDE: Final = 8
+_SHORT_CALLS: Final = 8
 _TICK_S: Final = 0.25
 _IDLE_S: Final = 8 * 3600.0
 _GRACE_S: Final = 1.25
@@ -44,7 +44,7 @@ class Threads:
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         self._loop = loop
         self._workers = workers
-        self._aside = ThreadPoolExecutor(_ASIDE, "wire-aside")
+        self._short_calls = ThreadPoolExecutor(_SHORT_CALLS, "wire-short")
 
     def ask(
         self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
@@ -57,23 +57,23 @@ class Threads:
             return
         self._tell(future, lambda done: then(done.result()))
 
-    def aside(
+    def run_short(
         self,
         work: Callable[[], object],
         then: Callable[[object, BaseException | None], None] | None = None,
     ) -> None:
         """Run something short, and pass on its result or exception."""
 
-        def told(future: Future[object]) -> None:
+        def done(future: Future[object]) -> None:
             error = future.exception()
             if then is not None:
                 then(None if error else future.result(), error)
 
-        self._tell(self._aside.submit(work), told)
+        self._tell(self._short_calls.submit(work), done)
 
     def close(self) -> None:
         """Begin no more work."""
-        self._aside.shutdown(wait=False, cancel_futures=True)
+        self._short_calls.shutdown(wait=False, cancel_futures=True)
 
     def _tell(self, future: Future[Found], then: Callable[[Future[Found]], None]) -> None:
         def done(future: Future[Found]) -> None:

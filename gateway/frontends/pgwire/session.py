@@ -181,7 +181,7 @@ class Session:
     def _told(self, one: Part) -> bytes:
         """The text that the twin gets for a statement that is only parsed."""
         if isinstance(one, PrepareQuery):
-            return self._prepared.told(one)
+            return self._prepared.prepare_text(one)
         return one.described if isinstance(one, AnalystQuery) else one.text
 
     def _bind(self, frame: Frame, bind: messages.Bind) -> None:

@@ -17,7 +17,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from gateway.binding.text.classify import ENCODINGS, IDLE_LIMITS, SETTINGS, is_allowed_setting
+from gateway.binding.text.classify import ENCODINGS, SETTINGS, WITHOUT_EFFECT, is_allowed_setting
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.frontends.pgwire.framing import Malformed, frame_message
 from gateway.frontends.pgwire.messages import BACKEND_KEY, NEGOTIATE, BodyReader
@@ -158,7 +158,7 @@ def read_settings(parameters: Mapping[str, str]) -> StartupSettings:
         small = name.lower()
         if small == "client_encoding":
             settings[small] = _encoding(value)
-        elif small in IDLE_LIMITS:
+        elif small in WITHOUT_EFFECT:
             continue
         elif small in SETTINGS or small == LOGIN:
             settings[small] = _settable(small, value)

@@ -172,7 +172,7 @@ def _there_already(talk: Talk, keep: CreateTempTable, end: bytes) -> Work:
 def _rows(
     talk: Talk, sent: bytes, room: int, end: bytes
 ) -> Generator[Ask | None, Given | None, _Came | Refusal | None]:
-    """The rows of a statement with their description; None after an error, which the client was told."""
+    """The rows of a statement with their description; None after an error, which was sent to the client."""
     closing = b"".join(NamedObject(what, OWN).write(messages.CLOSE) for what in (b"P", b"S"))
     talk.to_twin += _LEFTOVER + sent + NamedObject(b"P", OWN).write(messages.DESCRIBE)
     talk.to_twin += ExecutePortal(OWN, MOST_ROWS + 1).write() + closing + end

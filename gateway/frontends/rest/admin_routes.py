@@ -66,7 +66,7 @@ def add_subjects(app: FastAPI, doors: GatewayApi) -> None:
     def suspend(
         name: str, subject: caller_of, scope: Annotated[DatasetScope, Query()]
     ) -> Mapping[str, Any]:
-        """Refuse somebody's questions, up to a resumption; earlier answers are still given again to them."""
+        """Refuse the queries of a subject until they are resumed; the subject still gets cached answers."""
         require_role(subject, "admin")
         return _changed(_subjects(doors).suspend, name, scope.dataset, subject.name)
 
@@ -74,7 +74,7 @@ def add_subjects(app: FastAPI, doors: GatewayApi) -> None:
     def resume(
         name: str, subject: caller_of, scope: Annotated[DatasetScope, Query()]
     ) -> Mapping[str, Any]:
-        """Answer somebody's questions again; stopped questions are counted from zero."""
+        """Answer the queries of a subject again; stopped queries are counted from zero."""
         require_role(subject, "admin")
         return _changed(_subjects(doors).resume, name, scope.dataset, subject.name)
 

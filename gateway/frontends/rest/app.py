@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateway import __version__
 from gateway.budget.report import AccountBalance
-from gateway.budget.shared_accounts import SEES_ALL
+from gateway.datasets.system_tables import SEES_ALL
 from gateway.frontends.rest.admin_routes import add_policies, add_subjects
 from gateway.frontends.rest.gateway_api import GatewayApi, caller_dependency, require_role
 from gateway.frontends.rest.openapi import DocumentedApp, add_documentation

@@ -49,13 +49,14 @@ class QueryApi:
     may wait.
 
     The event of `answer` is set when the client has disconnected; the source query is then cancelled.
+    `datasets` takes the purpose and the peer as a request without a statement.
     `accounts` are those of a query's path; without a dataset, of the only one the subject has.
     """
 
     answer: Callable[[Subject, Request, threading.Event], Answer]
     estimate: Callable[[Subject, Request], Estimate]
     accounts: Callable[[Subject, str | None], Sequence[AccountBalance]]
-    datasets: Callable[[Subject], Mapping[str, Any]]
+    datasets: Callable[[Subject, Request], Mapping[str, Any]]
     queries: Callable[[Subject, int, str | None], Sequence[PastQuestion]]
     require_ready: Callable[[], None] = lambda: None
 

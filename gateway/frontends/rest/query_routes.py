@@ -32,8 +32,10 @@ from gateway.frontends.rest.openapi import (
 )
 from gateway.frontends.rest.request_body import (
     QueryBody,
+    is_encrypted,
     parse_body,
     parse_query_body,
+    peer_address,
     receive_body,
     request_of,
 )
@@ -130,6 +132,17 @@ class HistoryQuery(BaseModel):
     )
 
 
+class DatasetsQuery(BaseModel):
+    """The purpose for which columns are listed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    purpose: Annotated[
+        str | None,
+        Field(min_length=1, max_length=63, description="optional if you have only one"),
+    ] = None
+
+
 def add_questions(app: FastAPI, doors: GatewayApi) -> None:
     authenticated = caller_dependency(doors.authenticator)
     under_way = RunningQueries(doors.workers)
@@ -181,9 +194,14 @@ def add_questions(app: FastAPI, doors: GatewayApi) -> None:
         return await under_way.work(subject.name, http, work)
 
     @app.get("/v1/datasets", tags=_TAGS, responses=_answers(DatasetsShape))
-    def datasets(subject: caller_of) -> AsciiJson:
-        """The tables and columns that you may use, and for what."""
-        return AsciiJson(dict(_door(doors).datasets(subject)))
+    def datasets(
+        http: HttpRequest, subject: caller_of, wanted: Annotated[DatasetsQuery, Query()]
+    ) -> AsciiJson:
+        """The tables and columns that you may use for a purpose, and how."""
+        asked = Request(
+            "", purpose=wanted.purpose, address=peer_address(http), tls=is_encrypted(http)
+        )
+        return AsciiJson(dict(_door(doors).datasets(subject, asked)))
 
     @app.get("/v1/queries", tags=_TAGS, responses=_answers(QueriesShape))
     def queries(subject: caller_of, wanted: Annotated[HistoryQuery, Query()]) -> AsciiJson:

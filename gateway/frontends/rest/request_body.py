@@ -294,10 +294,21 @@ def request_of(body: QueryBody, http: HttpRequest) -> Request:
         epsilon=body.epsilon,
         parameters=tuple(body.params or ()),
         idempotency=None if key is None else (key, digest_of(body)),
-        address=http.client.host if http.client else "unknown",
+        address=peer_address(http),
         accuracy=body.accuracy,
         fresh=body.fresh,
+        tls=is_encrypted(http),
     )
+
+
+def peer_address(http: HttpRequest) -> str:
+    """The address of the connection's other end; headers of proxies are not read."""
+    return http.client.host if http.client else "unknown"
+
+
+def is_encrypted(http: HttpRequest) -> bool:
+    """Whether the connection that arrived here is inside TLS."""
+    return http.scope.get("scheme") == "https"
 
 
 def idempotency_key(http: HttpRequest) -> str | None:

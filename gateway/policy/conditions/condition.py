@@ -10,9 +10,10 @@ INVARIANT: `is_unsatisfiable` means never; nothing is claimed of a condition tha
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import product
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -21,13 +22,18 @@ sys.modules.setdefault("cel.cli", ModuleType("cel.cli"))
 
 import cel  # noqa: E402
 
-from gateway.policy.conditions.parser import (  # noqa: E402
+from gateway.policy.conditions.parser import InvalidCondition, parse_condition  # noqa: E402
+from gateway.policy.conditions.request_facts import (  # noqa: E402
+    CONTAINS_IP,
+    OPEN_FACTS,
     REQUEST,
+    contains_address,
+)
+from gateway.policy.conditions.tree import (  # noqa: E402
     And,
     Compare,
     ConditionCall,
     ConditionLiteral,
-    InvalidCondition,
     ListOf,
     Macro,
     Not,
@@ -36,10 +42,12 @@ from gateway.policy.conditions.parser import (  # noqa: E402
     Tree,
     Variable,
     attribute_paths,
-    parse_condition,
+    networks_of,
+    tree_text,
 )
 
 _MOST_WORLDS: Final = 128
+_MOST_OPEN: Final = 4
 
 
 class _TooMany(Exception):
@@ -78,7 +86,7 @@ def is_unsatisfiable(tree: Tree) -> bool:
         return False
 
 
-def _worlds(tree: Tree, *, truth: bool) -> list[_World]:
+def _worlds(tree: Tree, *, truth: bool) -> list[_World]:  # noqa: PLR0911 - one answer for each kind of node
     match tree:
         case ConditionLiteral(value) if value is truth:
             return [_World()]
@@ -89,7 +97,9 @@ def _worlds(tree: Tree, *, truth: bool) -> list[_World]:
             return _all_of(parts, truth=truth) if together else _any_of(parts, truth=truth)
         case Compare():
             return _compared(tree, truth=truth)
-        case ConditionCall("has" | "startsWith" | "endsWith" | "contains") | Macro():
+        case Path("request", name) if REQUEST[name] is bool:
+            return _one_of(tree, [ConditionLiteral(value=True)], truth=truth)
+        case ConditionCall("has" | "startsWith" | "endsWith" | "contains" | "containsIP") | Macro():
             return [_World(claims=frozenset({(tree, truth)}))]
         case _:
             return []  # a text, a number or a list is neither true nor false
@@ -159,23 +169,35 @@ class Truth(Enum):
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition and the attributes it reads."""
+    """A condition and the attributes it reads.
+
+    `_closed` are the forms of it without the tests of addresses and times, each of which is replaced by true or false;
+    None if there are too many of them.
+    """
 
     text: str
     reads: frozenset[Path] = field(compare=False)
     _program: cel.Program = field(repr=False, compare=False)
+    _closed: tuple[cel.Program, ...] | None = field(default=None, repr=False, compare=False)
 
     def outcome(self, facts: Facts) -> Truth:
         """The result of the condition for these facts: `{"subject": {...}, "request": {...}}`."""
-        try:
-            result = self._program.execute(facts)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:  # noqa: BLE001  # a panic of the library is no Exception
-            return Truth.NEITHER
-        if result is True:
-            return Truth.TRUE
-        return Truth.FALSE if result is False else Truth.NEITHER
+        return _outcome(self._program, facts)
+
+    def can_be_true(self, facts: Facts) -> bool:
+        """Whether it may be true for these facts at some time and from some address.
+
+        INVARIANT: false is said only where no time and no address makes it true.
+        """
+        if not any(path.root == "request" and path.name in OPEN_FACTS for path in self.reads):
+            return self.is_true(facts)
+        closed = self._closed
+        return closed is None or any(_outcome(one, facts) is Truth.TRUE for one in closed)
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """The first address of each network in the condition."""
+        return networks_of(parse_condition(self.text))
 
     def is_true(self, facts: Facts) -> bool:
         return self.outcome(facts) is Truth.TRUE
@@ -189,10 +211,76 @@ def compile_condition(text: str) -> Condition:
     tree = parse_condition(text)
     if is_unsatisfiable(tree):
         raise InvalidCondition("this condition can never hold", 0, "remove the rule, or correct it")
+    return Condition(text, attribute_paths(tree), _compiled(text), _closed_forms(tree))
+
+
+def _compiled(text: str) -> cel.Program:
     try:
-        program = cel.compile(text)
+        return cel.compile(text)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # noqa: BLE001  # see above
+    except BaseException:  # noqa: BLE001  # a panic of the library is no Exception
         raise InvalidCondition("this is not a condition in CEL") from None
-    return Condition(text, attribute_paths(tree), program)
+
+
+def _outcome(program: cel.Program, facts: Facts) -> Truth:
+    try:
+        result = program.execute(_with_networks(facts) if _has_networks(program) else facts)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001  # a panic of the library is no Exception
+        return Truth.NEITHER
+    if result is True:
+        return Truth.TRUE
+    return Truth.FALSE if result is False else Truth.NEITHER
+
+
+def _has_networks(program: cel.Program) -> bool:
+    return CONTAINS_IP in program.source
+
+
+def _with_networks(facts: Facts) -> cel.Context:
+    context = cel.Context(facts)
+    context.add_function("cidr", str)
+    context.add_function(CONTAINS_IP, contains_address)
+    return context
+
+
+def _closed_forms(tree: Tree) -> tuple[cel.Program, ...] | None:
+    """The condition for all results of its tests of addresses and times."""
+    tests = tuple(dict.fromkeys(_open_tests(tree)))
+    if len(tests) > _MOST_OPEN:
+        return None
+    forms = (
+        _with_results(tree, dict(zip(tests, results, strict=True)))
+        for results in product((True, False), repeat=len(tests))
+    )
+    return tuple(_compiled(tree_text(one)) for one in forms)
+
+
+def _open_tests(tree: Tree) -> Iterator[Tree]:
+    """The smallest conditions with an address or a time in them."""
+    match tree:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _open_tests(part)
+        case Not(inner):
+            yield from _open_tests(inner)
+        case _ if any(
+            one.root == "request" and one.name in OPEN_FACTS for one in attribute_paths(tree)
+        ):
+            yield tree
+
+
+def _with_results(tree: Tree, results: Mapping[Tree, bool]) -> Tree:
+    if tree in results:
+        return ConditionLiteral(results[tree])
+    match tree:
+        case And(parts):
+            return And(tuple(_with_results(part, results) for part in parts))
+        case Or(parts):
+            return Or(tuple(_with_results(part, results) for part in parts))
+        case Not(inner):
+            return Not(_with_results(inner, results))
+        case _:
+            return tree

@@ -1,7 +1,7 @@
-"""The supported part of CEL: its tokens, its limits, and its tree.
+"""The supported part of CEL: its tokens, its limits, and its grammar.
 
 A condition compares attributes: `subject.…` are texts or lists of texts from subjects.yaml, `request.…` is in
-`REQUEST`. Arithmetic, maps, conversions other than `int`, regular expressions and `?:` are left out: no policy
+`REQUEST`. Networks are written as in the CEL of Kubernetes, `cidr("192.0.2.0/24").containsIP(request.address)`. Arithmetic, maps, conversions other than `int`, regular expressions and `?:` are left out: no policy
 needs them, and each is a source of mistakes.
 
 INVARIANT: a tree is at most `DEEPEST` levels of brackets deep, and no macro stands in a macro.
@@ -11,11 +11,31 @@ crash the process in the library, which cannot be interrupted.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
+from gateway.policy.conditions.request_facts import (
+    ADDRESS,
+    CONTAINS_IP,
+    FIELDS_OF_TIME,
+    REQUEST,
+    is_valid_text,
+)
+from gateway.policy.conditions.tree import (
+    And,
+    Compare,
+    ConditionCall,
+    ConditionLiteral,
+    ListOf,
+    Macro,
+    Not,
+    Or,
+    Path,
+    Tree,
+    Variable,
+)
 from gateway.policy.validate import suggestion
 
 LONGEST: Final = 2048  # bytes
@@ -102,87 +122,11 @@ def _unknown(text: str, column: int) -> tuple[str, int, str]:
     return f"`{sign}` is not allowed in a condition", column, hint
 
 
-# The facts of a request that a condition may read, and their types. Hours and weekdays are UTC.
-REQUEST: Final = MappingProxyType(
-    {"purpose": str, "dataset": str, "front_end": str, "hour": int, "weekday": int}
-)
-FUNCTIONS: Final = ("has", "size", "int")
+FUNCTIONS: Final = ("has", "size", "int", "timestamp", "cidr")
 METHODS: Final = ("startsWith", "endsWith", "contains")
 MACROS: Final = ("exists", "all")
 _COMPARING: Final = ("==", "!=", "<", "<=", ">", ">=", "in")
 _MOST_NEGATIONS: Final = 16
-
-
-@dataclass(frozen=True)
-class ConditionLiteral:
-    """A text, a number or a boolean; `kind` distinguishes 1 and true, which are equal in Python."""
-
-    value: str | int | bool
-    kind: type = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", type(self.value))
-
-
-@dataclass(frozen=True)
-class ListOf:
-    items: tuple["Tree", ...]
-
-
-@dataclass(frozen=True)
-class Path:
-    """`subject.role`; `root` is `subject` or `request`."""
-
-    root: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Variable:
-    """The `p` of `subject.purposes.exists(p, …)`."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class ConditionCall:
-    name: str
-    arguments: tuple["Tree", ...]
-
-
-@dataclass(frozen=True)
-class Macro:
-    name: str
-    over: "Tree"
-    variable: str
-    body: "Tree"
-
-
-@dataclass(frozen=True)
-class Not:
-    inner: "Tree"
-
-
-@dataclass(frozen=True)
-class And:
-    parts: tuple["Tree", ...]
-
-
-@dataclass(frozen=True)
-class Or:
-    parts: tuple["Tree", ...]
-
-
-@dataclass(frozen=True)
-class Compare:
-    sign: str
-    left: "Tree"
-    right: "Tree"
-
-
-Tree: TypeAlias = (
-    ConditionLiteral | ListOf | Path | Variable | ConditionCall | Macro | Not | And | Or | Compare
-)
 
 
 def parse_condition(text: str) -> Tree:
@@ -195,24 +139,10 @@ def parse_condition(text: str) -> Tree:
     return _Parser(tokens).whole()
 
 
-def tree_children(tree: Tree) -> tuple[Tree, ...]:
-    match tree:
-        case ListOf(parts) | ConditionCall(_, parts) | And(parts) | Or(parts):
-            return parts
-        case Not(inner):
-            return (inner,)
-        case Compare(_, left, right):
-            return left, right
-        case Macro(_, over, _, body):
-            return over, body
-        case _:
-            return ()
-
-
-def attribute_paths(tree: Tree) -> frozenset[Path]:
-    """Every attribute the condition reads."""
-    own = frozenset({tree}) if isinstance(tree, Path) else frozenset()
-    return own.union(*(attribute_paths(child) for child in tree_children(tree)))
+_NETWORK_HINT: Final = 'write `cidr("192.0.2.0/24").containsIP(request.address)`'
+_EXAMPLES: Final = MappingProxyType(
+    {"cidr": '`"192.0.2.0/24"`', "timestamp": '`"2026-12-31T23:59:59Z"`'}
+)
 
 
 class _Parser:
@@ -264,6 +194,8 @@ class _Parser:
         if sign is None:
             return left
         right = self._negation()
+        if sign == "in" and left == Path("request", ADDRESS) and not isinstance(right, ListOf):
+            self._fail("a network is not a list of addresses", _NETWORK_HINT)
         if self._next.text in _COMPARING and self._next.sort is not TokenKind.TEXT:
             self._fail("comparisons cannot be chained", "join them with `&&`")
         return Compare(sign, left, right)
@@ -342,7 +274,23 @@ class _Parser:
             self._fail(f"`{token.text}` takes one argument", at=token)
         if token.text == "has" and not isinstance(arguments[0], Path):
             self._fail("`has` takes an attribute, such as `has(subject.team)`", at=token)
-        return ConditionCall(token.text, arguments)
+        if token.text in _EXAMPLES and not _is_constant(token.text, arguments[0]):
+            example = _EXAMPLES[token.text]
+            self._fail(f"`{token.text}` takes a text such as {example}", at=token)
+        call = ConditionCall(token.text, arguments)
+        if token.text == "cidr":
+            return self._contains_address(call)
+        return call
+
+    def _contains_address(self, network: ConditionCall) -> Tree:
+        """The only use of a network: `cidr("…").containsIP(request.address)`."""
+        token = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+        asked = self._take(".") and self._take(CONTAINS_IP) and self._take("(")
+        arguments = self._list(")") if asked else ()
+        if arguments != (Path("request", ADDRESS),):
+            message = "a network can only be asked whether it contains the address"
+            self._fail(message, _NETWORK_HINT, at=token)
+        return ConditionCall(CONTAINS_IP, (network, *arguments))
 
     def _methods(self, tree: Tree) -> Tree:
         if not self._take("."):
@@ -351,8 +299,13 @@ class _Parser:
         self._at += token.sort is TokenKind.NAME
         if token.text in MACROS and self._take("("):
             return self._macro(token, tree)
+        if token.text in FIELDS_OF_TIME and tree == Path("request", "time"):
+            self._expect("(")
+            self._expect(")")
+            return ConditionCall(token.text, (tree,))
         if token.text not in METHODS or not self._take("("):
-            known = (*METHODS, *MACROS)
+            is_time = tree == Path("request", "time")
+            known = FIELDS_OF_TIME if is_time else (*METHODS, *MACROS)
             self._fail(
                 f"{token.shown} is not expected here", suggestion(token.text, known), at=token
             )
@@ -375,3 +328,8 @@ class _Parser:
         self._variable = None
         self._expect(")")
         return Macro(token.text, over, name.text, body)
+
+
+def _is_constant(function: str, argument: Tree) -> bool:
+    """Whether it is a constant text that the function takes."""
+    return isinstance(argument, ConditionLiteral) and is_valid_text(function, argument.value)

@@ -3,7 +3,8 @@
 The `domain` and `step` of a column are parsed exactly and checked against the column's type.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -11,8 +12,20 @@ from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, d
 from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, Value, read_number, read_value
-from gateway.policy.files.consistency import may_be_same_table
-from gateway.policy.model import ColumnModel, PolicyModel, TableModel, seconds_of
+from gateway.policy.field_types import seconds_of
+from gateway.policy.files.table_checks import (
+    refuse_doubled_tables,
+    refuse_names_alike,
+    require_join_targets,
+    require_one_key_type,
+)
+from gateway.policy.files.unit_origins import (
+    UnitOrigin,
+    find_unit_origins,
+    path_targets,
+    require_unit_table,
+)
+from gateway.policy.model import ColumnModel, PolicyModel, TableModel
 from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
@@ -122,72 +135,92 @@ def _bound(value: Value | None) -> Bound | None:
     return value if isinstance(value, int | Fraction | date) else None
 
 
-# Equality of these is exact and the same everywhere; a char(n) is padded, a float is not exact.
-_KEY_KINDS = frozenset(
-    {Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.TEXT, Kind.VARCHAR, Kind.UUID}
-)
-
-
 def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
     """The dataset, or None with complaints."""
     before = len(complaints.problems)
-    _same_table_twice(list(model.tables), complaints)
-    tables = tuple(
-        table
+    path = model.search_path or []
+    for place, name in enumerate(path):
+        if name in path[:place]:
+            complaints.add(("search_path", place), f"{quote_word(name)} is given twice")
+    refuse_doubled_tables(list(model.tables), complaints)
+    columns = {
+        name: found
         for name, each in model.tables.items()
-        if (table := _table(name, each, complaints)) is not None
+        if (found := _columns(name, each, complaints)) is not None
+    }
+    origins: Mapping[str, UnitOrigin] = {}
+    if len(columns) == len(model.tables):
+        origins = find_unit_origins(model, columns, complaints)
+    if len(complaints.problems) > before:
+        return None
+    targets = path_targets(origins)
+    tables = tuple(
+        _table(name, each, columns[name], origins.get(name), targets)
+        for name, each in model.tables.items()
     )
-    if len(complaints.problems) == before:
-        _one_key_type(tables, complaints)
-        _joins_lead_somewhere(tables, complaints)
+    require_unit_table(model.privacy.unit, tables, complaints)
+    require_one_key_type(tables, complaints)
+    require_join_targets(tables, complaints)
     if all(table.public for table in tables) and len(complaints.problems) == before:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit, tables, model.time_zone)
+    name, zone = model.privacy.unit.name, model.time_zone
+    return Dataset(model.dataset, name, tables, tuple(path), zone)
 
 
-def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None:
+def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[str, Column] | None:
+    """The columns of a table, and whatever else can be said of it alone; None with complaints."""
     path: FieldPath = ("tables", name)
     before = len(complaints.problems)
     if name.startswith(f"{SCHEMA}."):
         complaints.add(path, f"the schema `{SCHEMA}` is reserved for the gateway", at_key=True)
-    _same_but_for_case(model.columns, (*path, "columns"), complaints)
-    columns = tuple(
-        column
+    refuse_names_alike(model.columns, (*path, "columns"), complaints)
+    columns = {
+        each: column
         for each, of in model.columns.items()
         if (column := _column(each, of, (*path, "columns", each), complaints)) is not None
-    )
+    }
     if model.public:
         _nothing_of_protection(model, path, complaints)
-        protection = None
     else:
-        protection = _protection(model, path, complaints)
+        _bounds_of_unit(model, path, complaints)
         _fit_for_protection(model, path, complaints)
-    if len(complaints.problems) > before:
-        return None
-    return Table(name, columns, protection)
+    return None if len(complaints.problems) > before else columns
 
 
-def _protection(model: TableModel, path: FieldPath, complaints: Complaints) -> Protection | None:
+def _table(
+    name: str,
+    model: TableModel,
+    columns: Mapping[str, Column],
+    origin: UnitOrigin | None,
+    targets: Collection[ColumnRef],
+) -> Table:
+    marked = tuple(
+        replace(one, is_path_key=ColumnRef(name, one.name) in targets) for one in columns.values()
+    )
+    if origin is None or model.rows_per_unit is None:
+        return Table(name, marked)
+    rows, groups = model.rows_per_unit, model.groups_per_unit or 1
+    if isinstance(origin, Column):
+        return Table(name, marked, Protection(origin.name, rows, groups))
+    key = str(ColumnRef(origin.steps[-1].parent, origin.unit.name))
+    return Table(name, marked, Protection(key, rows, groups, origin))
+
+
+def _bounds_of_unit(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
     key, rows, groups = model.unit_key, model.rows_per_unit, model.groups_per_unit
     if key is None:
         hint = "write `unit_key: patient_id`, or `public: true` if the table is not about persons"
         complaints.add(path, f"{quote_word(str(path[1]))} has no `unit_key`", hint, at_key=True)
-    elif key not in model.columns:
-        hint = suggestion(key, model.columns)
-        complaints.add((*path, "unit_key"), f"the table has no column {quote_word(key)}", hint)
     if rows is None:
         hint = "write `rows_per_unit: 1`, or the most rows of one unit that may count in a group"
         complaints.add(
             path, f"{quote_word(str(path[1]))} has no `rows_per_unit`", hint, at_key=True
         )
-    if key is None or rows is None:
-        return None
-    if groups is None and rows > 1:
+    if key is not None and rows is not None and groups is None and rows > 1:
         message = "`groups_per_unit` is not given, so each unit counts in one group only"
         complaints.warn(path, message, at_key=True)
-    return Protection(key, rows, groups or 1)
 
 
 def _fit_for_protection(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
@@ -201,8 +234,8 @@ def _fit_for_protection(model: TableModel, path: FieldPath, complaints: Complain
                 (*here, "class"),
                 f"the unit key {quote_word(name)} must have the class `identifier`",
             )
-        if column.immutable and model.rows_per_unit != 1:
-            message = "only a table with `rows_per_unit: 1` can have `immutable` columns"
+        if column.immutable and (model.rows_per_unit != 1 or "." in (model.unit_key or "")):
+            message = "only a table with its own unit key and `rows_per_unit: 1` can have `immutable` columns"
             complaints.add((*here, "immutable"), message)
         if column.immutable and column.domain is None and column.type.lower() not in _BOOLEANS:
             message = f"{quote_word(name)} is `immutable` without a `domain`"
@@ -212,7 +245,7 @@ def _fit_for_protection(model: TableModel, path: FieldPath, complaints: Complain
 
 
 def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
-    for key in ("unit_key", "rows_per_unit", "groups_per_unit"):
+    for key in ("unit_key", "unit_via", "rows_per_unit", "groups_per_unit"):
         if getattr(model, key) is not None:
             complaints.add((*path, key), f"a public table must not have `{key}`", at_key=True)
     for name, column in model.columns.items():
@@ -223,6 +256,8 @@ def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Compl
 def _column(
     name: str, model: ColumnModel, path: FieldPath, complaints: Complaints
 ) -> Column | None:
+    if model.type.lower().replace(" ", "") in _ARRAYS:
+        return _array(name, model, path, complaints)
     try:
         kind = parse_type(model.type)
     except TypeUnknown as error:
@@ -256,6 +291,22 @@ def _column(
     )
 
 
+def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaints) -> Column | None:
+    """A column that only row rules read."""
+    given = {
+        "domain": model.domain,
+        "step": model.step,
+        "max_length": model.max_length,
+        "immutable": model.immutable or None,
+        "joins": model.joins,
+        "report": model.report,
+    }
+    for key in (key for key, value in given.items() if value is not None):
+        message = f"an array column must not have `{key}`, because only row rules read it"
+        complaints.add((*path, key), message, at_key=True)
+    return Column(name, parse_type("text"), column_class=model.class_, is_array=True)
+
+
 def _length_of_texts(
     model: ColumnModel,
     kind: ColumnType,
@@ -281,75 +332,5 @@ def _length_of_texts(
             )
 
 
-def _one_key_type(tables: tuple[Table, ...], complaints: Complaints) -> None:
-    """All unit keys must have one exact type, otherwise rows of one unit would count as two."""
-    first: tuple[Table, ColumnType] | None = None
-    for table in tables:
-        key = table.unit_column
-        if key is None:
-            continue
-        path = ("tables", table.name, "columns", key.name, "type")
-        if key.type.kind not in _KEY_KINDS:
-            hint = "a whole number, text, varchar or uuid"
-            complaints.add(path, f"`{key.type}` cannot be the type of a unit key", hint)
-        elif first is None:
-            first = table, key.type
-        elif first[1].family is not key.type.family:
-            message = (
-                f"the unit key is `{key.type}` here but `{first[1]}` in {quote_word(first[0].name)}"
-            )
-            complaints.add(path, message)
-
-
-def _joins_lead_somewhere(tables: tuple[Table, ...], complaints: Complaints) -> None:
-    by_name = {table.name: table for table in tables}
-    for table in tables:
-        for column in table.columns:
-            if column.joins is None:
-                continue
-            path = ("tables", table.name, "columns", column.name, "joins")
-            target = by_name.get(column.joins.table)
-            if target is None:
-                hint = suggestion(column.joins.table, by_name)
-                complaints.add(path, f"table {quote_word(column.joins.table)} does not exist", hint)
-            elif (other := target.column(column.joins.column)) is None:
-                hint = suggestion(column.joins.column, (one.name for one in target.columns))
-                complaints.add(path, f"column {quote_word(str(column.joins))} does not exist", hint)
-            elif not _comparable(column.type.family, other.type.family):
-                message = f"`{column.type}` cannot be equal to `{other.type}` of {quote_word(str(column.joins))}"
-                complaints.add(path, message)
-
-
-def _comparable(one: Family, other: Family) -> bool:
-    numbers = {Family.WHOLE, Family.EXACT}
-    return one is other or {one, other} <= numbers
-
-
-def _same_table_twice(names: list[str], complaints: Complaints) -> None:
-    """A table that is protected under one name must not be public under another."""
-    for place, name in enumerate(names):
-        for earlier in names[:place]:
-            if may_be_same_table(earlier, name):
-                message = (
-                    f"{quote_word(name)} may be the table {quote_word(earlier)} under another name"
-                )
-                complaints.add(
-                    ("tables", name), message, "write both names with their schemas", at_key=True
-                )
-
-
-def _same_but_for_case(
-    names: Mapping[str, object], path: FieldPath, complaints: Complaints
-) -> None:
-    """Sources differ in whether case counts; names that differ by case alone would be mixed up."""
-    for doubled in _doubles(names):
-        message = f"{quote_word(doubled)} differs from another name only in upper and lower case"
-        complaints.add((*path, doubled), message, at_key=True)
-
-
-def _doubles(names: Iterable[str]) -> list[str]:
-    seen: dict[str, str] = {}
-    return [name for name in names if seen.setdefault(name.lower(), name) != name]
-
-
+_ARRAYS = frozenset({"text[]", "varchar[]", "charactervarying[]"})
 _BOOLEANS = frozenset({"boolean", "bool"})

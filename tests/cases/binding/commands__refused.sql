@@ -109,3 +109,7 @@ DISCARD;
 -- title: the role
 -- code: GW104
 RESET ROLE;
+
+-- title: a lock that others would notice
+-- code: GW104
+LOCK TABLE patients IN ACCESS EXCLUSIVE MODE;

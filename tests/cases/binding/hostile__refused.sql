@@ -362,10 +362,6 @@ SELECT COUNT(*) FROM (SELECT * FROM patients TABLESAMPLE SYSTEM (1)) t;
 -- code: GW101
 SELECT COUNT(*) FROM ONLY (patients);
 
--- title: distinct rows of some columns
--- code: GW112
-SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits ORDER BY patient_id, visit_date) t;
-
 -- title: a limit of a person
 -- code: GW112
 SELECT AVG(x) FROM (SELECT cost AS x FROM visits WHERE patient_id = 5 LIMIT 1) t;

@@ -126,10 +126,6 @@ WITH t AS (SELECT * FROM visits LIMIT 1) SELECT SUM(cost) FROM t;
 -- code: GW112
 SELECT AVG(x) FROM (SELECT cost AS x FROM visits UNION ALL SELECT income FROM patients LIMIT 3) t;
 
--- title: distinct on
--- code: GW112
-SELECT AVG(cost) FROM (SELECT DISTINCT ON (patient_id) cost FROM visits) t;
-
 -- title: a limit that is negative by trick
 -- code: GW110
 SELECT * FROM patients LIMIT 0 + 0;

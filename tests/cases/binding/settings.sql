@@ -128,6 +128,11 @@ SET search_path = "$user", public;
 -- plan
 -- passes: pass
 
+-- title: where names are looked for, in schemas of the source
+SET search_path = sales, "Order Archive", public;
+-- plan
+-- passes: pass
+
 -- title: where names are looked for, as a string
 SET SESSION search_path TO 'public';
 -- plan
@@ -210,5 +215,15 @@ DISCARD SEQUENCES;
 
 -- title: no plans
 DISCARD PLANS;
+-- plan
+-- passes: pass
+
+-- title: what pg_dump sets
+SET synchronize_seqscans TO off;
+-- plan
+-- passes: pass
+
+-- title: a lock of pg_dump
+LOCK TABLE public.patients, public.visits IN ACCESS SHARE MODE;
 -- plan
 -- passes: pass

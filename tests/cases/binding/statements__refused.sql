@@ -100,7 +100,7 @@ SET ROLE postgres;
 
 -- title: set the search path
 -- code: GW104
-SET search_path = secret;
+SET search_path = pg_toast;
 
 -- title: set a session authorisation
 -- code: GW104
@@ -193,10 +193,6 @@ SELECT COUNT(*) FROM patients WHERE region = $$north$$;
 -- title: a template
 -- code: GW101
 SELECT COUNT(*) FROM patients WHERE region = {{ region }};
-
--- title: a number with underscores
--- code: GW101
-SELECT COUNT(*) FROM patients WHERE income > 1_000;
 
 -- title: a number in hex
 -- code: GW105

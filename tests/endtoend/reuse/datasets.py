@@ -12,7 +12,7 @@ from typing import Final
 
 from endtoend.clinic_gateway import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
-from fix_servers import SharedServers, ground_and_twin
+from fix_servers import SharedServers, foundation_and_twin
 from sqlalchemy import URL
 
 from gateway.admin.instance import Foundation
@@ -48,7 +48,7 @@ _SAID: Final[dict[str, Said]] = {
 class Opened:
     """The gateway, and the names of datasets that nobody has asked yet."""
 
-    ground: Foundation
+    foundation: Foundation
     asking: QueryService
     policies: CurrentPolicies
     home: Path
@@ -73,8 +73,8 @@ class Place:
 
     @property
     def asking(self) -> QueryService:
-        house = replace(self.opened.asking.services, now=lambda: self.clock)
-        return replace(self.opened.asking, services=house)
+        installation = replace(self.opened.asking.services, now=lambda: self.clock)
+        return replace(self.opened.asking, services=installation)
 
     def subject(self, name: str) -> Subject:
         return self.opened.policies.value.subjects[name]
@@ -161,12 +161,14 @@ def _opened(
             (folder / f"{name}.yaml").write_text(_policy(kind, name))
     environment = {name.upper(): shown(url) for name, url in urls.items()}
     events: list[Event] = []
-    with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
-        current = open_policies(ground, environment=environment)
+    with foundation_and_twin(servers, home / "state", folder, events.append) as (foundation, twin):
+        current = open_policies(foundation, environment=environment)
         twin.wait_until_started()
-        with closing(open_query_service(ground, current, twin, "rest", events.append)) as asking:
+        with closing(
+            open_query_service(foundation, current, twin, "rest", events.append)
+        ) as asking:
             unused = {kind: iter(datasets) for kind, datasets in names.items()}
-            yield Opened(ground, asking, current, home, environment, urls, unused, events)
+            yield Opened(foundation, asking, current, home, environment, urls, unused, events)
 
 
 def _names(kind: str, many: int) -> list[str]:

@@ -18,10 +18,10 @@ from gateway.requests.request import Request
 
 def _serve(home: Path, dataset: str) -> None:
     settings = SettingsConflict(home=home / "state", policies=home / "policies")
-    with open_foundation(settings) as ground, open_twin_of(settings) as twin:
-        policies = open_policies(ground, environment=os.environ)
+    with open_foundation(settings) as foundation, open_twin_of(settings) as twin:
+        policies = open_policies(foundation, environment=os.environ)
         twin.wait_until_started()
-        with closing(open_query_service(ground, policies, twin, "rest")) as asking:
+        with closing(open_query_service(foundation, policies, twin, "rest")) as asking:
             alice = policies.value.subjects["alice"]
             _say("ready")
             for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Who pays for an answer that is there: nobody twice, and everybody who is told it once, from their own account."""
+"""Cost sharing of cached answers: each subject pays once from its own account, nobody twice."""
 
 from fractions import Fraction
 

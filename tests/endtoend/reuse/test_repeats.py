@@ -93,16 +93,16 @@ def _tell_another(place: Place) -> None:
 
 def _refresh(place: Place) -> None:
     """An operator says that the data is new."""
-    ground = place.opened.ground
-    refresh_data(ground.journal, ground.trail, place.dataset, actor="dave", now=place.clock)
+    foundation = place.opened.foundation
+    refresh_data(foundation.journal, foundation.trail, place.dataset, actor="dave", now=place.clock)
 
 
 def _grant(place: Place) -> None:
     """An operator changes the limits of an account on the path."""
-    ground = place.opened.ground
+    foundation = place.opened.foundation
     limits = Limits(Epsilon.parse("9000"), Delta.parse("0"))
     account = f"analyst:alice@{place.dataset}"
-    grant(ground.journal, ground.trail, account, limits, actor="dave", now=place.clock)
+    grant(foundation.journal, foundation.trail, account, limits, actor="dave", now=place.clock)
 
 
 def _prove(place: Place) -> None:

@@ -83,7 +83,9 @@ class World:
         said: list[str] = []
         with (
             socket.create_server(("127.0.0.1", 0)) as listener,
-            serve_wire(self.place.opened.ground, self.place.opened.policies, self.asking, listener),
+            serve_wire(
+                self.place.opened.foundation, self.place.opened.policies, self.asking, listener
+            ),
             psycopg.connect(
                 host="127.0.0.1",
                 port=int(listener.getsockname()[1]),
@@ -131,18 +133,20 @@ class World:
 @contextmanager
 def world(opened: Opened, kind: str) -> Iterator[World]:
     """A dataset of this kind that nobody asked."""
-    place, chance, ground = opened.place(kind), Chance(), opened.ground
+    place, chance, foundation = opened.place(kind), Chance(), opened.foundation
     place.clock = NOON
-    house = replace(
+    installation = replace(
         opened.asking.services,
         now=lambda: place.clock,
-        trail=Trail(ground.key, lambda: place.clock),
+        trail=Trail(foundation.key, lambda: place.clock),
         entropy=chance,
     )
-    asking = replace(opened.asking, services=house)
+    asking = replace(opened.asking, services=installation)
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
-    create_key(ground.journal, ground.trail, order, lambda _: True)
-    doors = gateway_api(ground, Metrics(), policies=opened.policies, questions=query_api(asking))
+    create_key(foundation.journal, foundation.trail, order, lambda _: True)
+    doors = gateway_api(
+        foundation, Metrics(), policies=opened.policies, questions=query_api(asking)
+    )
     with closing(Client(create_app(doors))) as rest:
         yield World(place, rest, {"alice": order.key.reveal()}, chance, asking)
 

@@ -16,13 +16,8 @@ from sqlalchemy import URL, Connection
 
 from gateway.catalog.tables import ColumnRef
 from gateway.engines.catalog.describe import SourceTables, describe_source
-from gateway.engines.catalog.proofs import (
-    ReferenceProof,
-    TableProof,
-    list_proofs,
-    prove_tables,
-    with_public_columns,
-)
+from gateway.engines.catalog.proofs import ReferenceProof, TableProof, list_proofs, prove_tables
+from gateway.engines.catalog.source_columns import with_public_columns
 from gateway.engines.connections import open_source
 
 SCHEMA = """

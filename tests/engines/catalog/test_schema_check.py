@@ -20,7 +20,7 @@ from gateway.policy.policy import Policy
 SCHEMA = """
 CREATE TABLE regions (region text PRIMARY KEY);
 CREATE TABLE patients (patient_id bigint PRIMARY KEY, region text NOT NULL, birth_year integer,
-    income numeric, weight double precision);
+    income numeric, weight double precision, consents text[], shares integer[]);
 CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint NOT NULL REFERENCES patients,
     cost numeric(8,2), visit_date date NOT NULL, UNIQUE (patient_id, visit_date));
 """
@@ -100,6 +100,22 @@ def test_misfit_is_told(source: Connection, old: str, new: str, message: str, hi
     assert [
         (one.message, one.hint) for one in find_mismatches(dataset, describe_source(source))
     ] == [(message, hint)]
+
+
+def test_array_column_is_held_against_the_source(source: Connection) -> None:
+    """An array of texts is one in both databases; a text, an array of numbers or nothing is none."""
+    there = describe_source(source)
+
+    def told(name: str) -> list[str]:
+        line = f"      {name}: {{type: 'text[]', class: sensitive}}\n"
+        dataset = changed("      weight:", f"{line}      weight:").dataset
+        return [one.message for one in find_mismatches(dataset, there)]
+
+    assert told("consents") == []
+    assert told("agreements") == ["the source has no column `patients.agreements`"]
+    assert told("shares") == ["`patients.shares` is `integer[]` in the source, not `text[]`"]
+    text = changed("weight: {type: double precision", "consents: {type: text").dataset
+    assert len(list(find_mismatches(text, there))) == 1
 
 
 def test_wider_type_than_the_source_fits(source: Connection) -> None:

@@ -44,10 +44,24 @@ def file(tmp_path: Path) -> Path:
     return made(tmp_path / "clinic.duckdb", 1000)
 
 
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    """Launched once: a new zygote imports DuckDB."""
+    launcher = Launcher()
+    yield launcher
+    launcher.close()
+
+
 @pytest.fixture
-def pool(file: Path) -> Iterator[Pool]:
-    with closed_after(pool_of(file)) as opened:
-        yield opened
+def pool(file: Path, launcher: Launcher) -> Iterator[Pool]:
+    """A pool whose zygote has no other processes than the pool's."""
+    opened = pool_of(file, launcher=launcher)
+    yield opened
+    opened.stop()
+    zygote = launcher._zygote
+    assert zygote is None or wait_until(
+        lambda: zygote.poll() is not None or not children_of(zygote.pid)
+    )
 
 
 @contextmanager
@@ -65,8 +79,9 @@ def made(path: Path, rows: int) -> Path:
     return path
 
 
-def pool_of(file: Path, places: int = 4, **config: str) -> Pool:
-    return Pool(ProcessSettings(str(file), {"threads": "2", **config}, places), Launcher())
+def pool_of(file: Path, places: int = 4, launcher: Launcher | None = None, **config: str) -> Pool:
+    settings = ProcessSettings(str(file), {"threads": "2", **config}, places)
+    return Pool(settings, launcher or Launcher())
 
 
 def ask(
@@ -337,12 +352,14 @@ def test_closed_pool_lets_who_has_a_process_end_with_it(pool: Pool) -> None:
     assert wait_until(lambda: not [*filter(is_running, children_of(zygote))], 5)
 
 
-def test_process_has_nothing_of_the_gateway(
-    pool: Pool, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_process_has_nothing_of_the_gateway(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No descriptor but its line and its file, no environment with secrets, no path on its command line."""
     monkeypatch.setenv("CLINIC_PASSWORD", "secret")
-    with pool.lease("alice", PATIENCE_S) as leased, (file.parent / "open").open("w"):
+    with (
+        closed_after(pool_of(file)) as pool,  # its zygote begins with the secret there
+        pool.lease("alice", PATIENCE_S) as leased,
+        (file.parent / "open").open("w"),
+    ):
         rows(leased, "SELECT count(*) FROM visits")
         zygote = zygote_of(pool)
         (child,) = children_of(zygote)

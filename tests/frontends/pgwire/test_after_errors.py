@@ -1,4 +1,4 @@
-"""What the gateway itself puts to the twin between a client's messages is gone afterwards, also when it failed."""
+"""Statements that the gateway inserts between a client's messages leave nothing behind, even after an error."""
 
 import random
 

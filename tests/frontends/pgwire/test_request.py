@@ -20,12 +20,12 @@ ESTIMATE = Estimate(Epsilon.parse("0.05"), Delta.zero(), (ExpectedColumn("count"
 def _request(text: str = COUNT, **settings: str) -> Request:
     said = {f"gateway.{name}": value for name, value in settings.items()}
     ask = Ask(AnalystQuery(classify(text), b""), {"timezone": "UTC", **said})
-    return request_of(ask, "clinic", "192.0.2.7")
+    return request_of(ask, Request("", "clinic", address="192.0.2.7", tls=True))
 
 
 def test_request_has_the_terms_of_its_connection() -> None:
     """Each setting is one of them, read exactly; what is not set is left to the policy."""
-    assert _request() == Request(COUNT, "clinic", address="192.0.2.7")
+    assert _request() == Request(COUNT, "clinic", address="192.0.2.7", tls=True, search_path="")
     said = _request(purpose="care-quality", epsilon="0.1", fresh="on")
     assert (said.purpose, said.epsilon, said.fresh) == ("care-quality", Epsilon.parse("0.1"), True)
     assert _request(accuracy="margin=30").accuracy == Accuracy(Fraction(30))

@@ -43,6 +43,7 @@ class Pipeline:
     refusal: Refusal | None = None
     estimated: Estimate | None = None
     asked: list[Request] = field(default_factory=list)
+    entries: list[Request] = field(default_factory=list)
     let: threading.Event = field(default_factory=threading.Event)
     begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     cancelled: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -164,11 +165,12 @@ def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
     pipeline = Pipeline()
 
     def enter(
-        subject: Subject, dataset: str, settings: Mapping[str, str], process: int
+        subject: Subject, entry: Request, settings: Mapping[str, str], process: int
     ) -> WireSession:
         del process
+        pipeline.entries.append(entry)
         return WireSession(
-            subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, settings)
+            subject, entry, TABLES, CLINIC, twin.line(subject.name, TABLES, settings)
         )
 
     doors = WireApi(

@@ -108,6 +108,7 @@ class Behind:
     asked: list[tuple[str, Request]] = field(default_factory=list)
     estimated: list[tuple[str, Request]] = field(default_factory=list)
     looked: list[tuple[str, int, str | None]] = field(default_factory=list)
+    listed: list[Request] = field(default_factory=list)
     of_accounts: list[tuple[str, str | None]] = field(default_factory=list)
     told: list[Event] = field(default_factory=list)
     workers: Workers = field(default_factory=lambda: Workers(2 * MOST_OF_ONE))
@@ -131,8 +132,9 @@ class Behind:
             raise self.lost_accounts
         return [standing(f"analyst:{subject.name}@clinic"), standing()]
 
-    def datasets(self, subject: Subject) -> Mapping[str, Any]:
+    def datasets(self, subject: Subject, request: Request) -> Mapping[str, Any]:
         del subject
+        self.listed.append(request)
         return DATASETS
 
     def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:

@@ -15,7 +15,7 @@ from gateway.twin import open_twin
 def test_readyz_refuses_when_the_twin_does_not_run(front: Front) -> None:
     """Without a twin no SQL has a meaning, so the gateway is not ready; the process is alive all the same."""
     with a_twin_home() as home, open_twin(home) as twin:
-        app = create_app(gateway_api(front.ground, Metrics(), twin=twin))
+        app = create_app(gateway_api(front.foundation, Metrics(), twin=twin))
         with closing(Client(app)) as client:
             assert client.get("/readyz").json() == {"status": "ready"}
             twin.close()

@@ -5,7 +5,7 @@ It prints everything that a problem takes, with as few rows as still show it.
 
 import sys
 
-from privacy.fuzzer.ground import own_ground
+from privacy.fuzzer.databases import own_ground
 from privacy.fuzzer.identities import variant
 from privacy.fuzzer.reduction import reduced
 from privacy.fuzzer.statements import sentence

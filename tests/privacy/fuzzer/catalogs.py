@@ -123,7 +123,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """`keys` are constraints of the source as SQL; the first column of a protected table is the unit's."""
+    """`keys` are constraints of the source as SQL; the first column of a protected table is the unit's.
+
+    With a `parent`, a table and its key, the first column leads there, and the unit of a row is that of the parent's row.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -131,6 +134,7 @@ class Table:
     rows: int = 1
     groups: int = 1
     keys: tuple[str, ...] = ()
+    parent: tuple[str, str] | None = None
 
     def column(self, name: str) -> Column | None:
         return next((one for one in self.columns if one.name == name), None)
@@ -174,19 +178,26 @@ class Catalog:
 
         Where there are more the answer is bounded all the same; it is another than the declaration says.
         """
-        return all(
-            len(self.rows[one.name]) == len({row[0] for row in self.rows[one.name]})
-            for one in self.protected
-            if one.rows == 1
-        )
+        owners = ((one, self.owners(one)) for one in self.protected if one.rows == 1)
+        return all(len(self.rows[one.name]) == len(set(units)) for one, units in owners)
+
+    def owners(self, table: Table) -> list[Stored]:
+        """The unit of each row; None for rows of nobody."""
+        first = [row[0] for row in self.rows[table.name]]
+        if table.parent is None:
+            return first
+        [parent] = [one for one in self.tables if one.name == table.parent[0]]
+        place = [one.name for one in parent.columns].index(table.parent[1])
+        keys = [row[place] for row in self.rows[parent.name]]
+        of_key = {key: unit for key, unit in zip(keys, self.owners(parent), strict=True) if key}
+        return [None if key is None else of_key.get(key) for key in first]
 
     def without(self, unit: Stored) -> World:
         """The world in which this person has no row; None: without the rows of nobody."""
-        names = {one.name for one in self.protected}
-        left = {
-            name: [row for row in rows if name not in names or row[0] != unit]
-            for name, rows in self.rows.items()
-        }
+        left = dict(self.rows)
+        for one in self.protected:
+            pairs = zip(self.rows[one.name], self.owners(one), strict=True)
+            left[one.name] = [row for row, owner in pairs if owner != unit]
         return World(left, keyed=False, dataset=self.policy.dataset)
 
 

@@ -42,7 +42,7 @@ class Identities:
             until = place + len(slot.measurements)
             mine = {key: row[place:until] for key, row in groups.items()}
             place = until
-            name = (engine, wanted.ground, wanted.bounding, wanted.listed, digest)
+            name = (engine, wanted.scope, wanted.bounding, wanted.listed, digest)
             before, there = self._answers.setdefault(name, (sql, mine))
             if there != mine:
                 yield f"{engine}: taken for the same release as that of {before}"
@@ -58,7 +58,7 @@ def wanted_by(
         content = constants.before(place)
         for analysis in release.parts:
             found[id(analysis)] = _wanted(serving, analysis, content)
-        constants.told(place, f"{query_id} {place}")
+        constants.set_content(place, f"{query_id} {place}")
     return found
 
 

@@ -23,7 +23,7 @@ from gateway.binding import free_select as free
 from gateway.bounding import licences
 from gateway.engines import postgresql_preparation
 from gateway.engines.preparation import Chunks
-from gateway.plan import relations
+from gateway.plan import narrowed_domains
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant, below_filters
 from gateway.stages.services import Services
@@ -59,14 +59,14 @@ def _meets_one(self: licences.Licences, node: Join) -> bool:
 @contextmanager
 def steps() -> Iterator[None]:
     """An end of a domain is moved onto the next declared step inwards."""
-    within: Callable[..., Any] = relations._within
+    within: Callable[..., Any] = narrowed_domains._within
 
     def rounded(*given: Any, exact: bool) -> Any:  # noqa: ANN401 - as given
         del exact
         return within(*given, exact=True)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relations, "_within", rounded)
+        patch.setattr(narrowed_domains, "_within", rounded)
         yield
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from fix_policy import people
 from noise.streams import Stream
 from privacy.fuzzer.catalogs import SUBJECTS, Catalog, catalog
+from privacy.fuzzer.children import with_children
 from privacy.fuzzer.everywhere import Broken, Everywhere, Found
 from privacy.fuzzer.identities import Identities, variant, wanted_by
 from privacy.fuzzer.statements import Sentence, sentence
@@ -163,7 +164,7 @@ def _silent(release: PricedRelease) -> PlannedRelease:
 @contextmanager
 def bench(server: Server, services: Services, seed: str) -> Iterator[Bench]:
     """The catalog of this seed, ready to be asked."""
-    with bench_of(server, services, catalog(seed)) as made:
+    with bench_of(server, services, with_children(catalog(seed))) as made:
         yield made
 
 

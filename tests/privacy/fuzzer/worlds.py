@@ -155,7 +155,9 @@ def worlds_in(server: Server, catalog: Catalog) -> Iterator[tuple[Worlds, Worlds
         _fill_duckdb(server, catalog, places, every)
         for worlds in pair:
             worlds.enter(places[0])
-        mine = SourceTables("main", read_duckdb(lambda sql: server.duckdb.execute(sql).fetchall()))
+        mine = SourceTables(
+            ("main",), read_duckdb(lambda sql: server.duckdb.execute(sql).fetchall())
+        )
         pair[0].proven = prove_tables(catalog.policy.dataset, mine)
         pair[1].proven = prove_tables(catalog.policy.dataset, describe_source(server.postgresql))
         yield pair

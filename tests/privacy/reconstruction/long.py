@@ -12,7 +12,7 @@ from itertools import islice
 
 from fix_state import StateServer, scratch_server
 from fix_twin import a_twin_home
-from privacy.reconstruction.attacked import Attacked, Way, attacked, learned
+from privacy.reconstruction.attack import Attacked, Way, attacked, learned
 from privacy.reconstruction.guessing import guessed, most_right, most_right_at_rho, right
 from privacy.reconstruction.people import AUDIT, NO_AUDIT, People
 from privacy.reconstruction.subsets import subsets

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import pytest
 from fix_state import StateServer
-from privacy.reconstruction.attacked import Attacked, Way, attacked, learned, told_about
+from privacy.reconstruction.attack import Attacked, Way, attacked, learned, told_about
 from privacy.reconstruction.guessing import (
     epsilon_of,
     guessed,

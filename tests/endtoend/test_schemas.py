@@ -1,0 +1,138 @@
+"""Tables in several schemas end to end: along the search path, by their full names, in quotes, and as views."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from endtoend.shop import DUCKDB, POSTGRESQL, Shop, a_shop
+from fix_servers import SharedServers
+
+from gateway.errors import Refusal
+from gateway.postgres_server import Lease
+
+BOTH = pytest.mark.parametrize("dataset", [POSTGRESQL, DUCKDB])
+
+
+@pytest.fixture(scope="module")
+def shop(sample_server: Lease, servers: SharedServers) -> Iterator[Shop]:
+    with a_shop(sample_server, servers) as opened:
+        yield opened
+
+
+def _first(dataset: str) -> str:
+    """The schema of DuckDB in which a table without one is."""
+    return "public" if dataset == POSTGRESQL else "main"
+
+
+@BOTH
+def test_name_is_found_along_the_search_path_or_in_its_schema(shop: Shop, dataset: str) -> None:
+    """The same rows by a short name, by a full one, by that of the database too, and in quotes."""
+    first = _first(dataset)
+    for text, expected in {
+        "SELECT COUNT(*) FROM orders": "80",
+        "SELECT COUNT(*) FROM sales.orders": "80",
+        'SELECT COUNT(*) FROM "sales"."orders" AS o WHERE o.total > 0': "80",
+        f"SELECT COUNT(*) FROM {dataset}.sales.orders": "80",
+        f"SELECT COUNT(*) FROM {first}.customers c JOIN orders USING (customer_id)": "80",
+        "SELECT COUNT(sales.orders.total) FROM sales.orders": "80",
+        'SELECT SUM("Unit Price") FROM "Back Office"."Order Items"': "200",
+        'SELECT SUM(i."Unit Price") FROM "Back Office"."Order Items" i'
+        " JOIN customers c ON c.customer_id = i.\"Customer Id\" WHERE c.region = 'north'": "100",
+        "SELECT COUNT(*) FROM regions": "2",
+        f"SELECT COUNT(*) FROM {first}.regions": "2",
+        "SELECT COUNT(*) FROM customers c JOIN regions r ON r.region = c.region"
+        " WHERE r.country = 'A'": "20",
+    }.items():
+        assert shop.answer(text, dataset).rows[0][0] == expected, text
+
+
+@BOTH
+def test_view_is_a_protected_table_when_its_unit_is_declared(shop: Shop, dataset: str) -> None:
+    """It is bounded and never licensed: each customer's rows are counted as far as the policy says."""
+    text = 'SELECT COUNT(*) FROM sales."cheap orders"'
+    assert shop.answer(text, dataset).rows[0][0] == "80"
+    assert shop.answer(f"{text} WHERE total > 20", dataset).rows[0][0] == "0"
+
+
+@BOTH
+def test_unknown_and_hidden_names_read_alike_when_asked_for(shop: Shop, dataset: str) -> None:
+    """A suggestion names what the asker may see; a hidden table is neither suggested nor told from none."""
+    for text, hint in {
+        "SELECT COUNT(*) FROM ordres": "did you mean `orders`?",
+        "SELECT COUNT(*) FROM sales.order": "did you mean `orders`?",
+        'SELECT COUNT(*) FROM "Order Item"': 'did you mean `"Back Office"."Order Items"`?',
+        "SELECT COUNT(*) FROM hr.salaries": "",
+        "SELECT COUNT(*) FROM hr.nothing": "",
+        "SELECT COUNT(*) FROM salaries": "",
+        "SELECT COUNT(*) FROM salary": "",
+        "SELECT COUNT(*) FROM hr.regions": "did you mean `regions`?",
+        "SELECT COUNT(*) FROM xx.regions": "did you mean `regions`?",
+    }.items():
+        with pytest.raises(Refusal) as refused:
+            shop.answer(text, dataset)
+        assert (refused.value.sqlstate, refused.value.hint) == ("42P01", hint), text
+
+
+@BOTH
+def test_catalog_shows_schemas_as_the_source_has_them(shop: Shop, dataset: str) -> None:
+    """Schemas, keys and the search path, as far as the subject may see a table in them."""
+    first = _first(dataset)
+    with shop.connect(dataset) as connection:
+        found = connection.execute(
+            "SELECT table_schema || '.' || table_name FROM information_schema.tables"
+            " WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'gateway')"
+        ).fetchall()
+        assert sorted(name for (name,) in found) == sorted(
+            [
+                f"{first}.customers",
+                f"{first}.regions",
+                "sales.orders",
+                "sales.cheap orders",
+                "Back Office.Order Items",
+            ]
+        )
+        assert connection.execute("SHOW search_path").fetchone() == (f"{first}, sales",)
+        assert connection.execute("SELECT current_database()").fetchone() == (dataset,)
+        keys = connection.execute(
+            "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
+            " WHERE contype IN ('p', 'f')"
+            " AND connamespace::regnamespace::text NOT IN ('gateway', 'pg_catalog')"
+        ).fetchall()
+        assert set(keys) == {
+            ("customers", "PRIMARY KEY (customer_id)"),
+            ("customers", "FOREIGN KEY (region) REFERENCES regions(region)"),
+            ("regions", "PRIMARY KEY (region)"),
+            ("orders", "PRIMARY KEY (order_id)"),
+            ("orders", "FOREIGN KEY (customer_id) REFERENCES customers(customer_id)"),
+            ('"Back Office"."Order Items"', "PRIMARY KEY (item_id)"),
+        }
+
+
+@BOTH
+def test_session_searches_along_its_own_path(shop: Shop, dataset: str) -> None:
+    """SET search_path, for a session, a transaction or at the start, decides what a short name means."""
+    first = _first(dataset)
+    with shop.connect(dataset) as connection:
+        connection.execute('SET search_path = "Back Office"')
+        assert connection.execute('SELECT COUNT(*) FROM "Order Items"').fetchone() == (40,)
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("SELECT COUNT(*) FROM orders")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("SELECT COUNT(*) FROM orders WHERE total > %s", (0,))
+        assert connection.execute("SELECT COUNT(*) FROM sales.orders").fetchone() == (80,)
+        connection.execute("SELECT set_config('search_path', '', false)")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("SELECT COUNT(*) FROM customers")
+        connection.execute("RESET search_path")
+        assert connection.execute("SELECT COUNT(*) FROM orders").fetchone() == (80,)
+        with connection.transaction():
+            connection.execute("SET LOCAL search_path = hr, sales")
+            assert connection.execute(
+                "SELECT COUNT(*) FROM orders WHERE total > %s", (0,)
+            ).fetchone() == (80,)
+            with pytest.raises(psycopg.errors.UndefinedTable), connection.transaction():
+                connection.execute("SELECT COUNT(*) FROM customers")
+        assert connection.execute("SELECT COUNT(*) FROM customers").fetchone() == (40,)
+    with shop.connect(dataset, options=f"-c search_path=sales,{first}") as connection:
+        assert connection.execute("SHOW search_path").fetchone() == (f"sales,{first}",)
+        assert connection.execute("SELECT COUNT(*) FROM orders").fetchone() == (80,)
