@@ -14,7 +14,7 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import mean_type, sum_type
 from gateway.plan.aggregates import Measure
-from gateway.plan.fields import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, Tie, is_number, plain
+from gateway.plan.fields import BIGINT, BOOLEAN, DOUBLE, TIMES, Tie, is_number, plain
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
 
 _SPREAD: Final = frozenset(
@@ -279,7 +279,7 @@ def _result(name: str, arguments: tuple[Scalar, ...]) -> ColumnType:
 
 def _need_order(name: str, what: Scalar) -> None:
     """Texts and keys have no ends that could be released: they are values of single persons."""
-    if not is_number(what.type) and what.type not in {DATE, TIMESTAMP}:
+    if not is_number(what.type) and what.type.family not in TIMES:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
             f"`{name}` does not accept {what.type}",

@@ -2,7 +2,7 @@
 
 limits → kind of statement → what PostgreSQL says of it → parse → shape → labels and cut → guards
 
-INVARIANT: what is remembered depends on the text, the parameters and the dataset alone, so a hit gives what
+INVARIANT: what is remembered depends on the text, the parameters, the session's time zone and the dataset alone, so a hit gives what
 binding would give. A dataset is recognized by the very object: another one, though equal, starts anew.
 """
 
@@ -60,6 +60,7 @@ from gateway.binding.text.round_trip import (
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
+from gateway.catalog.zones import UTC_NAME
 from gateway.errors import (
     Code,
     LimitExceeded,
@@ -84,15 +85,16 @@ def bind(
     *,
     parameters: Sequence[Given] = (),
     describe: Describe | None = None,
+    zone: str = UTC_NAME,
     search_path: Sequence[str] | None = None,
 ) -> Bound:
-    """What the statement means for someone who sees this dataset, or the refusal.
+    """What the statement means for someone who sees this dataset in a session with this time zone, or the refusal.
 
     With `describe` PostgreSQL is asked first: what it does not take gets its own words and position. `search_path` is
     the session's, under which PostgreSQL describes; without one it is the dataset's.
     """
     statement = classify(strip_database_name(sql, dataset))
-    context = _Context(dataset, search_path)
+    context = _Context(dataset, search_path, zone)
     if describe is None:
         return _bound(statement, context, parameters)
     if statement.kind is StatementKind.PASS:
@@ -123,10 +125,11 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What names are resolved in: the visible dataset and a search path."""
+    """What names are resolved in: the visible dataset and a search path; and the session's time zone."""
 
     dataset: Dataset
     search_path: Sequence[str] | None
+    zone: str
 
 
 def _with_close_relation(refusal: Refusal, dataset: Dataset) -> Refusal:
@@ -186,6 +189,7 @@ def _bind(
     cutting = CutBuilder(
         context.dataset,
         _names(tokens),
+        context.zone,
         empty=probing or is_empty_query(tree),
         selecting=selecting,
         search_path=context.search_path,
@@ -221,6 +225,7 @@ def _bind(
         traced=_traced(trace),
         again=trace.again,
         notices=(PROBED,) if probing else (),
+        zone=context.zone,
         listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
@@ -281,7 +286,7 @@ _OF_THE_MOMENT: Final = frozenset(
 )
 LONGEST_KEPT: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
-_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, tuple[str, ...] | None]
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, str, tuple[str, ...] | None]
 
 
 class StatementCache:
@@ -296,10 +301,11 @@ class StatementCache:
         sql: str,
         parameters: Sequence[Given] = (),
         describe: Describe | None = None,
+        zone: str = UTC_NAME,
         search_path: tuple[str, ...] | None = None,
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
-        key = (sql, tuple(parameters), describe is not None, search_path)
+        key = (sql, tuple(parameters), describe is not None, zone, search_path)
         found = self._known.find(key)
         if found is None:
             found = self._fresh(key, describe)
@@ -310,10 +316,15 @@ class StatementCache:
         return found
 
     def _fresh(self, key: _Key, describe: Describe | None) -> Bound | Refusal:
-        sql, parameters, _, path = key
+        sql, parameters, _, zone, path = key
         try:
             return bind(
-                sql, self._dataset, parameters=parameters, describe=describe, search_path=path
+                sql,
+                self._dataset,
+                parameters=parameters,
+                describe=describe,
+                zone=zone,
+                search_path=path,
             )
         except Refusal as refusal:
             return refusal.with_traceback(None)

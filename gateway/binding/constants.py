@@ -11,8 +11,18 @@ from sqlglot import exp
 
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, read_number, read_value
+from gateway.catalog.zones import find_zone, read_moment
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import BIGINT, BOOLEAN, DATE, INTEGER, NUMERIC, TEXT, TIMESTAMP
+from gateway.plan.fields import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INTEGER,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+)
 from gateway.plan.scalars import Literal
 
 
@@ -97,8 +107,10 @@ def number(text: str) -> Literal:
     return Literal(whole, BIGINT) if whole < 2**63 else Literal(value, NUMERIC)
 
 
-def literal(text: str, kind: ColumnType) -> Literal:
-    """A string that is read as a value of a type."""
+def literal(text: str, kind: ColumnType, zone: str = "") -> Literal:
+    """A string that is read as a value of a type; a time without an offset is what the clock of `zone` shows."""
+    if kind == TIMESTAMPTZ:
+        return _moment(text, zone)
     if kind.family is Family.BOOLEAN:
         text = text.strip().lower()
     if kind.family is Family.TEXT:
@@ -112,6 +124,23 @@ def literal(text: str, kind: ColumnType) -> Literal:
         return Literal(read_value(text, kind), kind)
     except InvalidValue as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
+
+
+def _moment(text: str, zone: str) -> Literal:
+    try:
+        found = read_moment(text.strip(), find_zone(zone))
+    except (InvalidValue, OverflowError) as error:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH,
+            f"`{text[:40]}` is not a {TIMESTAMPTZ} such as 2026-01-31 12:00:00+00",
+        ) from error
+    if found is None:
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            f"the session's time zone `{zone[:63]}` has no known rules",
+            "write the time with its offset, as in '2026-01-31 12:00:00+00'",
+        )
+    return Literal(found, TIMESTAMPTZ)
 
 
 def cast_literal(number: Literal, kind: ColumnType) -> Literal | None:
@@ -181,6 +210,7 @@ TYPE_NAMES: Final = {
     "BOOLEAN": "boolean",
     "DATE": "date",
     "TIMESTAMP": "timestamp without time zone",
+    "TIMESTAMPTZ": "timestamp with time zone",
     "UUID": "uuid",
 }
 

@@ -278,6 +278,6 @@ def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:
         return Visible(field.id, field.type, field)
 
     try:
-        return ScalarBinder(lookup).bind(node).type
+        return ScalarBinder(lookup, "UTC").bind(node).type
     except Refusal:
         return None

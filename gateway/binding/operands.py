@@ -1,10 +1,37 @@
 """What operands of operators and functions must be: comparable, numbers, texts, or of a type that can be cast."""
 
-from gateway.binding import constants
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.binding import clocks, constants
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, common_type, is_number, plain
-from gateway.plan.scalars import Call, Cast, Literal, Scalar
+from gateway.plan.fields import (
+    BOOLEAN,
+    DATE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    common_type,
+    is_number,
+    plain,
+)
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar
+
+
+class Binding(Protocol):
+    """Binds the arguments of a call."""
+
+    def bind(self, node: exp.Expression) -> Scalar: ...
+
+    def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]: ...
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        ...
 
 
 def compare(operator: str, left: Scalar, right: Scalar) -> Scalar:
@@ -15,8 +42,9 @@ def compare(operator: str, left: Scalar, right: Scalar) -> Scalar:
             f"the operator `{operator}` does not accept {left.type} and {right.type}",
         )
     never = operator.endswith("distinct from")
-    nullable = not never and (left.nullable or right.nullable)
-    return Call(operator, (left, right), BOOLEAN, nullable)
+    parts = clocks.without_clock(operator, (left, right))
+    nullable = not never and any(one.nullable for one in parts)
+    return Call(operator, parts, BOOLEAN, nullable)
 
 
 def require_number(scalar: Scalar) -> Scalar:
@@ -61,8 +89,28 @@ def check_cast(of: ColumnType, to: ColumnType) -> None:
         (number and (is_number(to) or to.family is Family.TEXT))
         or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
         or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
-        or ({of, to} <= {DATE, TIMESTAMP})
+        or ({of, to} <= {DATE, TIMESTAMP, TIMESTAMPTZ})
         or (of == DATE and to.family is Family.TEXT)
     )
     if not fine:
         raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to} is not supported")
+
+
+def negate(inner: Scalar) -> Scalar:
+    return Call("not", (inner,), BOOLEAN, inner.nullable)
+
+
+def change_sign(inner: Scalar) -> Scalar:
+    if isinstance(inner, Literal) and is_number(inner.type) and inner.value is not None:
+        return Literal(-inner.value, inner.type)  # type: ignore[operator]
+    return Call("negate", (inner,), plain(inner.type), inner.nullable)
+
+
+def as_equality(condition: Scalar) -> Scalar:
+    """A null-safe comparison of columns as an equality, where one of them is never NULL and NULL is not true anyway."""
+    if not isinstance(condition, Call) or condition.function != "is not distinct from":
+        return condition
+    if not all(isinstance(one, Ref) for one in condition.parts):
+        return condition
+    never = any(not one.nullable for one in condition.parts)
+    return compare("=", *condition.parts) if never else condition

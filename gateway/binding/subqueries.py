@@ -15,6 +15,7 @@ from gateway.binding.binder import (
     SelectRows,
     Tree,
 )
+from gateway.binding.clocks import meet_times
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.join_order import (
     common_equalities,
@@ -104,8 +105,9 @@ class SubqueryBinder:
                 "join these rows, or use EXISTS",
             )
         constant, field = self._staging().members(relation)
-        compare("=", what[0], Ref(field))
-        return StagedMember(what[0], constant)
+        member, _ = meet_times((what[0], Ref(field)), self._rows.queries.cutting.zone)
+        compare("=", member, Ref(field))
+        return StagedMember(member, constant)
 
     def _tree(self, query: exp.Select) -> tuple[Tree, Environment]:
         rows = self._rows
@@ -127,7 +129,9 @@ class SubqueryBinder:
         joining = JoinBinder(StageBinder(rows.queries.cutting, around), rows.scope, pending)
         inside = Inside(rows, joining.build(tree), joining.scope)
         scalars = ScalarBinder(
-            inside.lookup, SubqueryBinder(inside) if is_protected_tree(tree) else None
+            inside.lookup,
+            rows.queries.cutting.zone,
+            SubqueryBinder(inside) if is_protected_tree(tree) else None,
         )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]
@@ -141,7 +145,7 @@ class SubqueryBinder:
             for one, listed in zip(what, items, strict=True):
                 item = scalars.bind(listed.node)
                 _check_nulls(one, item, filtering=filtering)
-                conditions.append(compare("=", one, item))
+                conditions.append(compare("=", *meet_times((one, item), scalars.zone)))
         mine = {one.id for one in inside.plan.fields}
         own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
@@ -158,11 +162,11 @@ class SubqueryBinder:
         if what is None:
             return self._marked(rows.plan, None)
         _require_columns(what, len(rows.names))
-        conditions = []
+        conditions, zone = [], self._rows.queries.cutting.zone
         for one, field in zip(what, rows.plan.fields, strict=False):
             item = Ref(field)
             _check_nulls(one, item, filtering=filtering)
-            conditions.append(compare("=", one, item))
+            conditions.append(compare("=", *meet_times((one, item), zone)))
         return self._marked(rows.plan, conjoin(conditions))
 
     def _marked(self, inner: Node, condition: Scalar | None) -> Scalar:

@@ -24,6 +24,7 @@ from typing import Final
 
 from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.types import ColumnType, Family, Kind, parse_type
+from gateway.catalog.zones import UTC_NAME
 
 DEFAULT_SCHEMA: Final = "public"
 """The schema that shows a table whose name has none, in a dataset without a search path."""
@@ -242,12 +243,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The tables of one policy file."""
+    """The tables of one policy file, and the time zone in which a session begins."""
 
     name: str
     unit: str
     tables: tuple[Table, ...]
     search_path: tuple[str, ...] = ()
+    time_zone: str = UTC_NAME
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.tables):

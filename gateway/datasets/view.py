@@ -28,6 +28,7 @@ from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.binding.text.search_path import read_search_path
 from gateway.binding.top_k import can_select
 from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.catalog.zones import clock_time, find_session_zone
 from gateway.errors import Code, UnsupportedSql
 from gateway.lru_cache import LruCache
 from gateway.policy.applicable import ApplicableRules, Peer, rules_at
@@ -66,7 +67,7 @@ class View:
     )
 
 
-Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[TwinSession]]
+Borrow: TypeAlias = Callable[[str, VisibleTables, str], AbstractContextManager[TwinSession]]
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
 
@@ -76,7 +77,10 @@ def new_query_id() -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A request with its subject and its way in. `asked_at` is on the clock of the session's time zone."""
+    """A request with its subject and its way in.
+
+    From binding on `asked_at` is on the clock of the session's time zone.
+    """
 
     request: Request
     subject: Subject
@@ -89,7 +93,7 @@ class Question:
 class BoundQuery:
     """A question that is bound and permitted: the releases of `bound` read permitted rows alone.
 
-    `session` borrows a session on the twin that shows what the subject may see.
+    `session` borrows a session on the twin that shows what the subject may see, in the time zone of the question.
     """
 
     question: Question
@@ -123,7 +127,9 @@ class Views:
         """The question as it will be answered, or the refusal."""
         rules = rules_for(question, self.policy)
         view, request = self.of(rules), question.request
-        session = partial(borrow, question.subject.name, view.shown)
+        zone = find_session_zone(request.zone or view.dataset.time_zone)
+        question = replace(question, asked_at=clock_time(zone, question.asked_at))
+        session = partial(borrow, question.subject.name, view.shown, zone)
         path = searched_by(request, view)
 
         with ExitStack() as borrowed:
@@ -142,10 +148,10 @@ class Views:
                 asked = postgresql_sql(classify(sql).query or sql)
                 wanted = said(asked, request.types).parameters
                 parameters = parameter_literals(
-                    request.parameters, [one.type_name for one in wanted]
+                    request.parameters, [one.type_name for one in wanted], zone
                 )
             bound = view.statements.bind(
-                request.sql, parameters, lambda sql: said(sql).columns, path
+                request.sql, parameters, lambda sql: said(sql).columns, zone, path
             )
         if isinstance(bound, PassThrough):
             return BoundQuery(question, bound, decide(rules), session)

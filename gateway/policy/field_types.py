@@ -191,6 +191,9 @@ _UNIT = word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient
 UNIT_SCHEMA = _UNIT[1].json_schema
 UnitName = Annotated[str, *_UNIT]
 LevelsName = Annotated[str, *word_field("a name of levels", COLUMN_NAME, _WORD)]
+ZoneName = Annotated[
+    str, *word_field("a time zone", "[A-Za-z][A-Za-z0-9_+/-]{0,62}", "as PostgreSQL names it")
+]
 TeamName = Annotated[
     str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
 ]

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from gateway.catalog.tables import ColumnClass
+from gateway.catalog.zones import UTC_NAME
 from gateway.policy.field_types import (
     LONGEST_GRID_MS,
     LONGEST_TEXTS,
@@ -48,6 +49,7 @@ from gateway.policy.field_types import (
     UnitKey,
     UnitName,
     Written,
+    ZoneName,
     integer_field,
     refuse,
     require_text,
@@ -302,6 +304,7 @@ class PolicyModel(Model):
     gateway: Literal["1"] = Field(json_schema_extra={"const": 1, "type": "integer"})
     dataset: DatasetName
     source: Line
+    time_zone: ZoneName = UTC_NAME
     search_path: Annotated[list[SchemaName], Field(min_length=1, max_length=64)] | None = None
     privacy: PrivacyModel
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]

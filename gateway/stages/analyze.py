@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from gateway.binding.bound import Cut
-from gateway.bounding.time_zone import fold_moments, reads_time
+from gateway.bounding.time_zone import fold_moments, reads_time, require_named_clocks
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
@@ -28,7 +28,6 @@ from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
-from gateway.stages.bind import require_zone_does_not_matter
 
 
 def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
@@ -36,7 +35,6 @@ def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
     question, policy, cut = bound.question, dataset.policy, bound.bound
     if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is analysed")
-    require_zone_does_not_matter(cut, question.request.zone)
     analyses = tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases)
     _require_listed(cut, analyses)
     return AnalyzedQuery(
@@ -86,6 +84,7 @@ def analyze_plan(
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
+    require_named_clocks(folded)
     check_work(folded)
     one_set = partial(
         analyze_release,

@@ -48,9 +48,10 @@ class AskedGateway:
         *,
         parameters: tuple[str | None, ...] = (),
         purpose: str | None = None,
+        zone: str | None = None,
     ) -> Answer:
         """The answer; a bug of ours shows what happened."""
-        request = Request(text, dataset=dataset, parameters=parameters, purpose=purpose)
+        request = Request(text, dataset, purpose, parameters=parameters, zone=zone)
         before = len(self.events)
         try:
             return self.asking.answer(self.subjects[subject], request, CancelEvent())

@@ -35,6 +35,7 @@ _GRAMMAR: Final = frozenset(
     {
         *(*_ARITHMETIC.values(), *_COMPARISONS.values(), *LIKES.values()),
         *("and", "or", "not", "in", "||", "negate", "extract", "age_in", "not like", "not ilike"),
+        "trunc_in_zone",
         *("is null", "is not null", "is true", "is false"),
     }
 )

@@ -19,6 +19,7 @@ from gateway.policy.files.access import analyst_budget, parse_rules
 from gateway.policy.files.consistency import check_shared_tables, warn_unfamiliar_names
 from gateway.policy.files.level_definitions import parse_levels
 from gateway.policy.files.tables import parse_dataset
+from gateway.policy.files.zone_offsets import write_offsets
 from gateway.policy.model import PolicyModel, PrivacyModel
 from gateway.policy.policy import (
     AnswerSettings,
@@ -54,6 +55,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     model = parse_model(complaints)
     if model is None:
         return None
+    model = write_offsets(model, complaints)
     source = _source(model.source, environment, complaints)
     dataset = parse_dataset(model, complaints)
     privacy = _privacy(model.privacy, complaints)

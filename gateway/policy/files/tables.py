@@ -165,7 +165,8 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit.name, tables, tuple(path))
+    name, zone = model.privacy.unit.name, model.time_zone
+    return Dataset(model.dataset, name, tables, tuple(path), zone)
 
 
 def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[str, Column] | None:

@@ -108,7 +108,7 @@ SELECT COUNT(*) FROM visits WHERE format('%s', diagnosis) = 'x';
 
 -- title: an age in full
 -- code: GW106
-SELECT COUNT(*) FROM visits WHERE EXTRACT(YEAR FROM AGE(visit_date)) > 5;
+SELECT COUNT(*) FROM visits WHERE AGE(visit_date) > INTERVAL '5 years';
 
 -- title: an unknown part of a date
 -- code: GW106
@@ -186,9 +186,17 @@ SELECT COUNT(*) FROM visits WHERE diagnosis LIKE '%a_b%c_d%';
 -- code: GW105
 SELECT COUNT(*) FROM visits WHERE diagnosis COLLATE "C" < 'x';
 
--- title: a time zone
+-- title: a time zone that does not exist
+-- code: GW115
+SELECT COUNT(*) FROM visits WHERE admitted AT TIME ZONE 'Europe/Atlantis' IS NULL;
+
+-- title: a time zone that is an abbreviation
 -- code: GW105
-SELECT COUNT(*) FROM visits WHERE admitted AT TIME ZONE 'UTC' IS NULL;
+SELECT COUNT(*) FROM visits WHERE admitted AT TIME ZONE 'CET' IS NULL;
+
+-- title: a time zone from a column
+-- code: GW105
+SELECT COUNT(*) FROM visits WHERE admitted AT TIME ZONE diagnosis IS NULL;
 
 -- title: an array
 -- code: GW105

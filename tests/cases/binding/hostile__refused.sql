@@ -450,9 +450,9 @@ SELECT region, SUM(DISTINCT income), AVG(DISTINCT income) FROM patients GROUP BY
 -- code: GW118
 SELECT MIN(u) FROM (SELECT patient_id AS u FROM visits GROUP BY patient_id) t;
 
--- title: a value at a time zone
+-- title: a value at a computed time zone
 -- code: GW105
-SELECT COUNT(*) FROM visits WHERE (admitted AT TIME ZONE 'UTC') > now();
+SELECT COUNT(*) FROM visits WHERE (admitted AT TIME ZONE lower('UTC')) > now();
 
 -- title: a collation of a key
 -- code: GW105

@@ -41,6 +41,7 @@ _NONE: Final = DiscreteLaplace(Fraction(1, 4096))
 """Noise of which all draws are 0: another one has a chance of e^-4096."""
 PRICE: Final = Fraction(64)
 _NOBODY: Final = 3  # one of so many is asked without the rows of nobody, too
+_ZONES: Final = ("UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe")
 _VARIANTS: Final = {"likeness": 5, "chain of persons": 1, "UNION ALL": 1}
 """How often an answered statement with this feature is asked again with one thing changed; others half of the time."""
 VARIANT: Final = "+"
@@ -108,7 +109,7 @@ class Bench:
         said, serving = outcome.sentence, self.serving()
         number = int.from_bytes(sha256(outcome.seed.encode()).digest()[:4])
         subject = self.subjects[said.subject]
-        request = Request(said.sql, parameters=said.values)
+        request = Request(said.sql, parameters=said.values, zone=_ZONES[number % len(_ZONES)])
         query = analyzed(self.services, subject, request, NOON, serving)
         cut = query.cut
         price = PRICE if query.measures else None
