@@ -283,7 +283,7 @@ def _need_order(name: str, what: Scalar) -> None:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
             f"`{name}` does not accept {what.type}",
-            "use GROUP BY with this column instead",
+            "use GROUP BY with this column, or declare its values: `domain: {in: [...]}`",
         )
     _need_no_unit(name, what)
 

@@ -280,7 +280,7 @@ SELECT COUNT(*) FROM patients WHERE CAST(name AS patients) IS NOT NULL;
 
 -- title: a cast to the type of a table on the twin side
 -- code: GW106
-SELECT (CAST(MAX(region) AS visits)).cost FROM patients;
+SELECT (CAST(MAX(name) AS visits)).cost FROM patients;
 
 -- title: a sum over a set for each row
 -- code: GW106

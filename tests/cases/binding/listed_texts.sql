@@ -57,3 +57,14 @@ SELECT INITCAP(region), COUNT(*) FROM patients GROUP BY 1;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."k1" AS "initcap", "_r1"."m1" AS "count" FROM "_r1"
 -- use group_by patients.region
+
+-- title: least and greatest listed value
+SELECT smoker, MIN(region), MAX(UPPER(region)) FILTER (WHERE birth_year > 1950) FROM patients GROUP BY smoker;
+-- plan
+-- _r1 release by k1 = patients.smoker: m1 = min(case when (patients.region = 'north') then 2 when (patients.region = 'east') then 1 when (patients.region = 'south') then 3 when (patients.region = 'west') then 4 else cast(null as integer) end); m2 = max(case when (patients.region = 'north') then 2 when (patients.region = 'east') then 1 when (patients.region = 'south') then 3 when (patients.region = 'west') then 4 else cast(null as integer) end) filter (where (patients.birth_year > 1950))
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "smoker", (CASE "_r1"."m1" WHEN 1 THEN 'east' WHEN 2 THEN 'north' WHEN 3 THEN 'south' WHEN 4 THEN 'west' END) AS "min", (CASE "_r1"."m2" WHEN 1 THEN 'EAST' WHEN 2 THEN 'NORTH' WHEN 3 THEN 'SOUTH' WHEN 4 THEN 'WEST' END) AS "max" FROM "_r1"
+-- use filter patients.birth_year
+-- use aggregate patients.region
+-- use filter patients.region
+-- use group_by patients.smoker
