@@ -235,7 +235,9 @@ def test_negative_numbers_and_columns_without_a_domain_are_rounded_down() -> Non
     assert level_value(StepLevel(Fraction(1)), scan.fields[2]) == Ref(scan.fields[2])
     assert list_values(level_value(StepLevel(Fraction(10)), below), {}) == frozenset({-10, 0, None})
     exact = replace(scan.fields[3], domain=Interval(Fraction(-7), Fraction(12), Fraction(1)))
-    assert list_values(level_value(StepLevel(Fraction(5)), exact), {}) == frozenset({-10, -5, 0, 5, 10, None})
+    assert list_values(level_value(StepLevel(Fraction(5)), exact), {}) == frozenset(
+        {-10, -5, 0, 5, 10, None}
+    )
 
 
 _YEARS = "birth_year: {type: integer, levels: years, "
