@@ -256,7 +256,7 @@ class Dataset:
             raise ValueError("two tables have one name")
         for table in self.tables:
             for column in table.columns:
-                if column.joins is not None and self.find(column.joins) is None:
+                if column.joins is not None and not joins_somewhere(column.joins, self._by_name):
                     raise ValueError(f"`{table.name}.{column.name}` joins what is not there")
 
     @cached_property
@@ -299,6 +299,14 @@ def membership_column(array: Column, value: str) -> Column:
         nullable=False,
         membership=Membership(array.name, value),
     )
+
+
+def joins_somewhere(target: ColumnRef, tables: Mapping[str, Table]) -> bool:
+    """Whether the column is there, or may be: the columns of a public table can come from the source."""
+    table = tables.get(target.table)
+    if table is None:
+        return False
+    return table.column(target.column) is not None or (table.public and not table.columns)
 
 
 def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:

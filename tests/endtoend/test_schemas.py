@@ -119,6 +119,12 @@ def test_session_searches_along_its_own_path(shop: Shop, dataset: str) -> None:
             connection.execute("SELECT COUNT(*) FROM orders")
         with pytest.raises(psycopg.errors.UndefinedTable):
             connection.execute("SELECT COUNT(*) FROM orders WHERE total > %s", (0,))
+        with pytest.raises(psycopg.errors.UndefinedTable) as refused:
+            connection.execute("SELECT COUNT(*) FROM ordres WHERE total > %s", (0,))
+        assert refused.value.diag.message_hint == "did you mean `orders`?"
+        with pytest.raises(psycopg.errors.UndefinedTable) as refused:
+            connection.execute("SELECT COUNT(*) FROM hr.salaries WHERE salary > %s", (0,))
+        assert refused.value.diag.message_hint is None
         assert connection.execute("SELECT COUNT(*) FROM sales.orders").fetchone() == (80,)
         connection.execute("SELECT set_config('search_path', '', false)")
         with pytest.raises(psycopg.errors.UndefinedTable):
