@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from math import floor
 from typing import Final
 
 from gateway.catalog.domains import Interval, Values
@@ -52,6 +53,7 @@ from gateway.ranges.rounding import rounded_sums
 
 _MOST_PREFIXES: Final = 200
 _MOST_LISTED: Final = 1_000
+_MOST_RANGES: Final = 100
 
 
 def generalize(plan: Aggregate, levels: ReadLevels) -> Aggregate:
@@ -228,7 +230,10 @@ def level_value(level: StepLevel | PeriodLevel | PrefixLevel, column: Field) -> 
 
 
 def _stepped(level: StepLevel, column: Field) -> Scalar:
-    """A multiple of the step; whole numbers from 0 by the division of whole numbers, others rounded down."""
+    """A multiple of the step; whole numbers from 0 by the division of whole numbers, others rounded down.
+
+    Few steps of other numbers are a choice among ranges, which the auditor can compare.
+    """
     value, domain = Ref(column), column.domain
     if column.type.resolution == level.step:
         return value
@@ -236,11 +241,35 @@ def _stepped(level: StepLevel, column: Field) -> Scalar:
         step = Literal(int(level.step), column.type)
         times = Call("/", (value, step), column.type, column.nullable)
         return Call("*", (times, step), column.type, column.nullable)
+    if isinstance(domain, Interval) and (ranges := _ranges(level, column, domain)) is not None:
+        return ranges
     exact = Cast(value, NUMERIC) if column.type.family is Family.WHOLE else value
     by = Literal(level.step, NUMERIC)
     times = Call("floor", (Call("/", (exact, by), NUMERIC),), NUMERIC)
     rounded = Call("*", (times, by), NUMERIC)
     return rounded if column.type == NUMERIC else Cast(rounded, column.type)
+
+
+def _ranges(level: StepLevel, column: Field, domain: Interval) -> Scalar | None:
+    """The step of each range of a domain, NULL for NULL; None if there are many ranges."""
+    low, high = domain.low, domain.high
+    if not isinstance(low, int | Fraction) or not isinstance(high, int | Fraction):
+        return None
+    first, last = floor(low / level.step), floor(high / level.step)
+    if last - first >= _MOST_RANGES:
+        return None
+    value, of = Ref(column), column.type
+
+    def number(steps: int) -> Literal:
+        exact = steps * level.step
+        return Literal(int(exact) if of.family is Family.WHOLE else exact, of)
+
+    below = [
+        (Call("<", (value, number(step + 1)), BOOLEAN, column.nullable), number(step))
+        for step in range(first, last)
+    ]
+    rest = (Call(">=", (value, number(last)), BOOLEAN, column.nullable), number(last))
+    return Case((*below, rest), Literal(None, of), of)
 
 
 def _is_positive(domain: Interval) -> bool:

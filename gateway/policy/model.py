@@ -168,6 +168,7 @@ class ColumnModel(Model):
     joins: Line | None = None
     report: ReportModel | None = None
     levels: Line | None = None
+    nulls: Literal["none"] | None = None
 
 
 class TableModel(Model):

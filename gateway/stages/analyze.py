@@ -22,6 +22,7 @@ from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
 from gateway.pricing.price import AnalyzedQuery
+from gateway.ranges.null_groups import hidden_null_groups
 from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analysis import ThresholdGroups
@@ -94,7 +95,8 @@ def analyze_plan(
         suppress_small=policy.results.suppress_small,
     )
     ranges = ranges_of(folded, policy.results.reported)
-    return replace(analyze_grouping_sets(folded, one_set), ranges=ranges)
+    hidden = hidden_null_groups(folded)
+    return replace(analyze_grouping_sets(folded, one_set), ranges=ranges, hidden=hidden)
 
 
 def _constants_of_text(cut: Cut, session: Session, most: int) -> Mapping[str, StagedRows]:

@@ -82,6 +82,8 @@ def _with_levels(text: str) -> str:
     for column, more in _COLUMNS:
         assert column in text, column
         text = text.replace(column, more + column, 1)
+    for column in ("smoker: {", "name: {"):
+        text = text.replace(column, column + "nulls: none, ", 1)
     income = "      income:"
     text = text.replace(
         income, f'      consents: {{type: "text[]", class: sensitive}}\n{income}', 1
@@ -238,6 +240,33 @@ def test_rows_of_those_who_consent_are_read_and_no_others(
     assert [*asked.rows] != [*gateway.answer(sql, dataset, purpose="exact").rows]
     with pytest.raises(TwinRefused, match="consents"):
         gateway.answer("SELECT COUNT(consents) FROM patients", dataset, purpose="research")
+
+
+@pytest.mark.parametrize("dataset", ["duck", "post"])
+def test_null_group_is_left_out_where_the_policy_says_so(
+    gateway: AskedGateway, dataset: str
+) -> None:
+    """Listed and found groups alike; totals, conditions and NULLs of other origins stay."""
+
+    def keys(sql: str) -> set[str | None]:
+        return {row[0] for row in gateway.answer(sql, dataset, purpose="exact").rows}
+
+    for column in ("smoker", "name"):
+        assert None not in keys(f"SELECT {column}, COUNT(*) FROM patients GROUP BY 1")
+        nulls = f"SELECT COUNT(*) FROM patients WHERE {column} IS NULL"
+        assert float(gateway.answer(nulls, dataset, purpose="exact").rows[0][0] or 0) > 0
+    assert None in keys("SELECT region, COUNT(*) FROM patients GROUP BY 1")  # not declared so
+    assert None in keys("SELECT CASE WHEN smoker THEN 'yes' END, COUNT(*) FROM patients GROUP BY 1")
+    rolled = gateway.answer(
+        "SELECT smoker, COUNT(*) FROM patients GROUP BY ROLLUP (smoker)", dataset, purpose="exact"
+    ).rows
+    total = gateway.answer("SELECT COUNT(*) FROM patients", dataset, purpose="exact").rows[0][0]
+    assert [row[1] for row in rolled if row[0] is None] == [total]
+    assert sum(float(row[1] or 0) for row in rolled if row[0] is not None) < float(total or 0)
+    outer = (
+        "FROM visits v LEFT JOIN patients p ON v.patient_id = p.patient_id AND p.birth_year < 1950"
+    )
+    assert None in keys(f"SELECT p.smoker, COUNT(*) {outer} GROUP BY 1")
 
 
 def test_combination_is_refused_before_anything_is_charged(gateway: AskedGateway) -> None:

@@ -35,6 +35,7 @@ from gateway.policy.levels import (
 )
 from gateway.policy.policy import Operation, Policy, Rule
 from gateway.policy.row_rules import BoundRows, BoundTest, parse_row_rule
+from gateway.ranges.enumerate import list_values
 from gateway.twin import Twin
 
 YEAR = ColumnRef("patients", "birth_year")
@@ -67,7 +68,7 @@ ROWS = {"patients": (frozenset({BoundRows((BoundTest("birth_year", (1950,)),))})
 _FORMS = (
     r"case (?:when \(@ in \((?:'[a-z]+'(?:, )?)+\)\) then '[a-z]' )+else cast\(null as text\) end",
     r"\(\(@ / 10\) \* 10\)",
-    r"\(floor\(\(@ / cast\(5000 as numeric\)\)\) \* cast\(5000 as numeric\)\)",
+    r"case (?:when \(@ (?:<|>=) \S+(?: as numeric\))?\) then \S+(?: as numeric\))? )+else cast\(null as numeric\) end",
     r"cast\(date_trunc\('month', cast\(@ as timestamp without time zone\)\) as date\)",
     r"date_trunc\('year', @\)",
     r"left join on \(@ = [^)]* chapter\"?\.code\)",
@@ -227,9 +228,14 @@ def test_negative_numbers_and_columns_without_a_domain_are_rounded_down() -> Non
     """Whole numbers are divided towards zero, so that form is for columns that are never negative."""
     scan = Scan(PATIENTS, "p", "patient")
     below = replace(scan.fields[2], domain=Interval(-5, 5, Fraction(1)))
-    for column, form in ((scan.fields[2], "/ 10"), (below, "floor"), (scan.fields[0], "floor")):
+    wide = replace(below, domain=Interval(-50_000, 50_000, Fraction(1)))
+    forms = ((scan.fields[2], "/ 10"), (below, "< 0"), (wide, "floor"), (scan.fields[0], "floor"))
+    for column, form in forms:
         assert form in scalar_sql(level_value(StepLevel(Fraction(10)), column))
     assert level_value(StepLevel(Fraction(1)), scan.fields[2]) == Ref(scan.fields[2])
+    assert list_values(level_value(StepLevel(Fraction(10)), below), {}) == frozenset({-10, 0, None})
+    exact = replace(scan.fields[3], domain=Interval(Fraction(-7), Fraction(12), Fraction(1)))
+    assert list_values(level_value(StepLevel(Fraction(5)), exact), {}) == frozenset({-10, -5, 0, 5, 10, None})
 
 
 _YEARS = "birth_year: {type: integer, levels: years, "
