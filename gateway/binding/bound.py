@@ -161,6 +161,7 @@ class Cut:
     traced: TracedSql | None = None
     again: RerunSql | None = None
     instead: "Cut | None" = None
+    notices: tuple[str, ...] = ()
     listed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property

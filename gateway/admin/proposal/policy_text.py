@@ -23,6 +23,7 @@ from gateway.admin.proposal.marks import MARK, count_marks, mark
 from gateway.admin.proposal.unit_candidates import (
     UnitCandidate,
     columns_about_somebody,
+    may_be_public,
     unit_doubts,
 )
 from gateway.admin.proposal.vocabulary import class_of, code_class, words_of
@@ -67,7 +68,7 @@ _TAIL: Final = """
 class Proposal:
     """The text of a policy, and what became of the tables of the source.
 
-    `about_nobody` are those left out that have no column of persons.
+    `about_nobody` are those left out that seem to be lists of codes, places or things.
     """
 
     text: str
@@ -153,7 +154,9 @@ class Proposer:
         told = columns_about_somebody(self.graph.tables[place])
         if told:
             return f"it seems to be about persons ({', '.join(told[:_MOST_NAMED])})"
-        return f"if it is about nobody, add --public {name}"
+        if may_be_public(self.graph, place):
+            return f"if it is about nobody, add --public {name}"
+        return "its rows may be about persons"
 
     def _unit_lines(self, place: TableId, path: Sequence[Edge]) -> Iterator[str]:
         table = self.graph.tables[place]
@@ -305,11 +308,7 @@ def propose_policy(proposer: Proposer, dataset: str, source: str, *, guessed: bo
         tuple(names),
         tuple(map(proposer.name, public)),
         tuple(map(proposer.name, left_out)),
-        tuple(
-            proposer.name(place)
-            for place in left_out
-            if not columns_about_somebody(graph.tables[place])
-        ),
+        tuple(proposer.name(place) for place in left_out if may_be_public(graph, place)),
     )
 
 

@@ -93,6 +93,20 @@ def columns_about_somebody(table: SourceTable) -> list[str]:
     ]
 
 
+def may_be_public(graph: KeyGraph, place: TableId) -> bool:
+    """Whether a table seems to be a list of codes, places or things: other tables refer to it, and it has no times.
+
+    What nobody refers to, such as bookings, or what happened at some time is rather about somebody.
+    """
+    table = graph.tables[place]
+    if _rank(table) or columns_about_somebody(table) or not graph.reach(place):
+        return False
+    if is_lookup_name(table.name):
+        return True
+    families = {parse_type(one.type).family for one in table.columns if _is_plain(one.type)}
+    return not families & {Family.DATE, Family.TIMESTAMP}
+
+
 def named_unit(graph: KeyGraph, source: SourceTables, written: str) -> UnitCandidate:
     """The unit that the owner names as `table.column`, with a schema before it or without."""
     name, _, column = written.rpartition(".")

@@ -13,6 +13,7 @@ from gateway.admin.proposal.unit_candidates import (
     clear_winner,
     columns_about_somebody,
     find_candidates,
+    may_be_public,
     named_unit,
     refuse_unclear,
     unit_doubts,
@@ -131,3 +132,14 @@ def test_table_with_attributes_of_persons_is_not_called_public() -> None:
     graph = graph_of(standard("omop"))
     assert columns_about_somebody(graph.tables["main", "location"]) == ["address_1"]
     assert columns_about_somebody(graph.tables["main", "concept"]) == []
+
+
+def test_bookings_are_not_called_public() -> None:
+    """What nobody refers to, or what has a time, may be about persons, though no key leads to them."""
+    graph = graph_of(UNITS["bank"][0])
+    assert [name for _, name in graph.tables if may_be_public(graph, ("main", name))] == [
+        "district"
+    ]
+    shop = graph_of(standard("tpch"))
+    public = {name for _, name in shop.tables if may_be_public(shop, ("main", name))}
+    assert public == {"region", "nation", "part"}
