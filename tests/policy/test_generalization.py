@@ -6,13 +6,13 @@ from fractions import Fraction
 
 from binding.cases import accepted, bind_case
 from binding.clinic import CLINIC
-from fix_permissions import ALICE, EVERYTHING, permit, policy_of, question
+from fix_permissions import ALICE, EVERY_LEVEL, EVERYTHING, permit, policy_of, question, table_of
 from fix_policy import BASE, read
 from laws import for_each
 
 from gateway.binding.bound import Cut
 from gateway.catalog.domains import Interval
-from gateway.catalog.tables import ColumnRef, Table
+from gateway.catalog.tables import ColumnRef
 from gateway.datasets.view import Views
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import Node, walk_nodes
@@ -25,13 +25,8 @@ from gateway.policy.decide import ColumnUse, decide, filter_rows
 from gateway.policy.generalization import generalize, level_value
 from gateway.policy.levels import (
     ColumnLevel,
-    Level,
     PeriodLevel,
-    PrefixLevel,
-    ReadLevel,
-    ReadLevels,
     StepLevel,
-    TableLevel,
 )
 from gateway.policy.policy import Operation, Policy, Rule
 from gateway.policy.row_rules import BoundRows, BoundTest, parse_row_rule
@@ -41,22 +36,8 @@ from gateway.twin import Twin
 YEAR = ColumnRef("patients", "birth_year")
 
 
-def table_of(name: str) -> Table:
-    found = CLINIC.table(name)
-    assert found is not None
-    return found
-
-
-_CODES, PATIENTS = table_of("codes"), table_of("patients")
-LEVELS: dict[ColumnRef, Level] = {
-    ColumnRef("patients", "region"): PrefixLevel(1),
-    ColumnRef("patients", "birth_year"): StepLevel(Fraction(10)),
-    ColumnRef("patients", "income"): StepLevel(Fraction(5000)),
-    ColumnRef("visits", "visit_date"): PeriodLevel("month"),
-    ColumnRef("visits", "admitted"): PeriodLevel("year"),
-    ColumnRef("visits", "diagnosis"): TableLevel(_CODES, "code", "chapter"),
-}
-EVERY: ReadLevels = {column: ReadLevel(level, level) for column, level in LEVELS.items()}
+YEAR = ColumnRef("patients", "birth_year")
+PATIENTS = table_of("patients")
 PLANS = [
     (case.name, release.plan)
     for case in accepted()
@@ -82,7 +63,7 @@ def stored_ids(plan: Node) -> list[str]:
         for node in walk_nodes(plan)
         if isinstance(node, Scan)
         for column, one in zip(node.table.columns, node.fields, strict=True)
-        if ColumnRef(node.table.name, column.name) in EVERY
+        if ColumnRef(node.table.name, column.name) in EVERY_LEVEL
     ]
 
 
@@ -104,7 +85,7 @@ def plain_reads(plan: Node) -> list[str]:
 def test_plan_reads_levelled_columns_by_their_levels_alone(title: str, plan: Aggregate) -> None:
     """In every accepted statement: keys, conditions, aggregates, windows, unions, joins, EXISTS; types stay."""
     del title
-    made = generalize(plan, EVERY)
+    made = generalize(plan, EVERY_LEVEL)
     assert plain_reads(made) == []
     assert [(one.id, one.type) for one in made.fields] == [
         (one.id, one.type) for one in plan.fields
@@ -121,7 +102,7 @@ def test_law_finds_plans_that_were_not_generalized() -> None:
 def test_row_rule_reads_stored_values_directly_above_the_scan(title: str, plan: Aggregate) -> None:
     """The rule of the policy is not generalised, and nothing of another row gets anywhere."""
     del title
-    made = filter_rows(generalize(plan, EVERY), CLINIC, ROWS)
+    made = filter_rows(generalize(plan, EVERY_LEVEL), CLINIC, ROWS)
     lines = explain_plan(made).splitlines()
     scans = [place for place, line in enumerate(lines) if "scan patients as" in line]
     rules = [lines[place - 1] for place in scans]
