@@ -1,14 +1,18 @@
 """`policy bounds`: bounds of columns, found with noise and paid for.
 
-A domain cannot be read from the data: its ends would be exact values of persons. A search asks for two quantiles of a
-column over a wide domain that the type or the operator gives, and again over what it found, until the ends are fine
-enough. Each round is a question of the reserved subject `operator` that goes the way of every question.
+A domain cannot be read from the data: its ends would be exact values of persons. A search asks for two values near the
+ends of a column over a wide domain that the type or the operator gives, and again over what it found, until the ends
+are fine enough. Each round is a question of the reserved subject `operator` that goes the way of every question.
+
+All rounds but the last ask for MIN and MAX: the mechanism aims as many rows within the data as its noise needs, however
+few rows there are. A quantile of 99.5 % that misses by more than the last 0.5 % of the rows would be anywhere above
+them. The last round asks for quantiles, which leave out the outliers of a large table; there the domain is narrow.
 
 Why the suggestions are private: a round differs from an analyst's question by its policy alone. There the column has
 the wide domain, which no row decides, and one rule lets the operator aggregate it. The pipeline bounds persons'
-contributions, draws the quantiles by the exponential mechanism, charges the ledger before the source computes, and
+contributions, draws the values by the exponential mechanism, charges the ledger before the source computes, and
 records the question; it refuses what does not fit. The domain of the next round, when to stop, and the rounded ends
-are functions of released quantiles and of the type (post-processing). So all rounds together cost at most the declared
+are functions of released values and of the type (post-processing). So all rounds together cost at most the declared
 epsilon, and rounds that are not needed are not paid.
 
 INVARIANT: nothing of the source is read here but answers of the pipeline. The number of rounds that a price is split
@@ -53,11 +57,12 @@ _MOST_ROUNDS: Final = 3
 
 @dataclass(frozen=True)
 class Search:
-    """One column and the domain that its quantiles are looked for in, round by round."""
+    """One column and the domain that its ends are looked for in; so many rounds are left."""
 
     table: str
     column: Column
     domain: Interval
+    left: int = 1
 
     @property
     def reference(self) -> ColumnRef:
@@ -67,10 +72,11 @@ class Search:
     def sql(self) -> str:
         """The question of a round."""
         name = ".".join(f'"{part}"' for part in self.table.split("."))
-        ends = ", ".join(
-            f'percentile_disc({tail}) WITHIN GROUP (ORDER BY "{self.column.name}")'
-            for tail in TAILS
-        )
+        column = f'"{self.column.name}"'
+        ends = f"MIN({column}), MAX({column})"
+        if self.left == 1:
+            order = f"WITHIN GROUP (ORDER BY {column})"
+            ends = ", ".join(f"percentile_disc({tail}) {order}" for tail in TAILS)
         return f"SELECT {ends} FROM {name}"  # noqa: S608 - a question; the gateway writes the source's SQL
 
     @property
@@ -83,18 +89,10 @@ class Search:
         """No bucket of a round is wider: there are between half of the most and the most."""
         return 2 * self.domain.width / MOST_BUCKETS + self.domain.step
 
-    @property
-    def rounds(self) -> int:
-        """How many rounds the price is split over: each narrows the domain by thousands."""
-        steps = self.domain.width / self.domain.step
-        return max(
-            1, min(_MOST_ROUNDS, ceil(log10(max(float(steps), 2.0)) / log10(MOST_BUCKETS / 4)))
-        )
-
     def narrowed(self, low: Bound, high: Bound) -> "Search | None":
         """The search in the next round; None if what was found is fine enough."""
         width = domain_width(low, high)
-        if self.bucket <= max(width / _FINE, self.domain.step * 2):
+        if self.left == 1 or self.bucket <= max(width / _FINE, self.domain.step * 2):
             return None
         whole, step = self.domain, self.domain.step
         before = floor((domain_width(whole.low, low) - self.bucket) / step)
@@ -104,7 +102,7 @@ class Search:
             _moved(whole.high, -max(behind, 0) * step),
             step,
         )
-        return replace(self, domain=domain)
+        return replace(self, domain=domain, left=self.left - 1)
 
     def suggestion(self, low: Bound, high: Bound) -> tuple[str, str]:
         """The ends of the domain to declare, rounded outwards to short texts."""
@@ -131,7 +129,8 @@ def new_search(dataset: Dataset, written: str, given: tuple[str, str] | None) ->
         raise OperatorError(Code.ARGUMENT_INVALID, f"--between: {error}") from None
     if reversed_:
         raise OperatorError(Code.ARGUMENT_INVALID, "--between: the bounds are reversed")
-    return Search(table.name, column, _domain(low, high, _step(of, low, high)))
+    domain = _domain(low, high, _step(of, low, high))
+    return Search(table.name, column, domain, _rounds(domain))
 
 
 def assumed_policies(loaded: LoadedPolicies, dataset: str, search: Search) -> LoadedPolicies:
@@ -162,7 +161,7 @@ def assumed_policies(loaded: LoadedPolicies, dataset: str, search: Search) -> Lo
 
 
 def released_bounds(search: Search, row: Sequence[str | None]) -> tuple[Bound, Bound] | None:
-    """The two quantiles of an answer; None if it has none."""
+    """The two ends in an answer; None if it has none."""
     values = [_released(text, search.column.type) for text in row if text is not None]
     if len(values) != len(TAILS):
         return None
@@ -171,7 +170,7 @@ def released_bounds(search: Search, row: Sequence[str | None]) -> tuple[Bound, B
 
 
 def _released(text: str, of: ColumnType) -> Bound:
-    """A quantile as PostgreSQL writes it; the middle of a bucket need not be a value of the type."""
+    """An end as PostgreSQL writes it; the middle of a bucket need not be a value of the type."""
     if of.family not in _NUMBERS:
         return _bound(read_value(text, of))
     number = read_number(text)
@@ -213,6 +212,12 @@ def _column(dataset: Dataset, written: str) -> tuple[Table, Column]:
             "declare its domain by what is known of the column",
         )
     return table, found
+
+
+def _rounds(domain: Interval) -> int:
+    """How many rounds the price is split over: each narrows the domain by thousands."""
+    steps = max(float(domain.width / domain.step), 2.0)
+    return max(1, min(_MOST_ROUNDS, ceil(log10(steps) / log10(MOST_BUCKETS / 4))))
 
 
 def _widest(of: ColumnType) -> tuple[str, str] | None:

@@ -117,18 +117,14 @@ def _with_source(
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
     views = [_view_warning(one, places) for one in policy.dataset.tables if _is_view(one, source)]
+    reviewed = review_policy(policy, source, collected, places)
     whole = with_public_columns(policy.dataset, source, _nameable)
     proven = ((policy.name, proof) for proof in list_proofs(whole, source))
     others = (_placed(each, places) for each in list_other_paths(policy.dataset, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
-        warnings=(
-            *checked.warnings,
-            *others,
-            *views,
-            *review_policy(policy, source, collected, places),
-        ),
+        warnings=(*checked.warnings, *others, *views, *reviewed),
         proofs=(*checked.proofs, *proven),
     )
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from gateway.admin.preview import PreviewedCount, preview_policy
 from gateway.admin.proposal.key_graph import key_graph
-from gateway.admin.proposal.unit_candidates import is_lookup
-from gateway.admin.proposal.vocabulary import names_lookup
+from gateway.admin.proposal.unit_candidates import columns_about_somebody, is_lookup
+from gateway.admin.proposal.vocabulary import is_lookup_name, names_lookup
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import Column, ColumnClass, Table
 from gateway.catalog.types import Family
@@ -27,6 +27,7 @@ _BOUNDED: Final = frozenset(
 # a key with fewer values, or with more rows for each, is no person's
 _FEWEST_UNITS: Final = 50
 _MOST_ROWS_OF_A_UNIT: Final = 5_000
+_MOST_NAMED: Final = 3
 _USELESS: Final = 0.5  # of the rows of a table
 _FEW_QUESTIONS: Final = 10
 
@@ -37,6 +38,7 @@ def review_policy(
     """The warnings about a policy; without a source, those that need none."""
     for table in policy.dataset.tables:
         if table.public:
+            yield from _public_warnings(table, source, places)
             continue
         if source is not None:
             yield from _unit_warnings(table, source, statistics, places)
@@ -60,7 +62,7 @@ def _about_domain(table: Table, column: Column, places: Complaints) -> PolicyErr
     name = f"`{table.name}.{column.name}`"
     if has_bounds(column) and column.joins is None:
         message = (
-            f"{name} has no domain: it cannot be summed or averaged, and filters on it are refused"
+            f"{name} has no domain: it cannot be summed or averaged, and rare values are hidden"
         )
         hint = (
             "add `domain: {between: [low, high]}`; `gateway policy bounds` finds them for a price"
@@ -70,6 +72,18 @@ def _about_domain(table: Table, column: Column, places: Complaints) -> PolicyErr
         hint = "add `domain: {in: [one, another]}` if they can be listed"
     place = places.place(("tables", table.name, "columns", column.name), at_key=True)
     return PolicyError(place, message, hint)
+
+
+def _public_warnings(
+    table: Table, source: SourceTables | None, places: Complaints
+) -> Iterator[PolicyError]:
+    there = None if source is None else source.find(table.name)
+    told = [] if there is None else columns_about_somebody(there)
+    if told:
+        names = ", ".join(f"`{name}`" for name in told[:_MOST_NAMED])
+        message = f"`{table.name}` is public, but seems to be about persons: {names}"
+        hint = "everybody with a permission for the dataset may read all of a public table"
+        yield PolicyError(places.place(("tables", table.name), at_key=True), message, hint)
 
 
 def _unit_warnings(
@@ -83,6 +97,9 @@ def _unit_warnings(
     hint = "the unit is the person whose data it is: name the column with their key"
     if names_lookup(key.name):
         yield PolicyError(places.place(path), f"{name} has the name of a code", hint)
+    if frozenset({key.name}) in there.unique and is_lookup_name(table.name):
+        message = f"{name} is the key of a table that looks like a list of codes or things"
+        yield PolicyError(places.place(path), message, hint)
     graph = key_graph(source)
     for edge in graph.edges.get((there.schema, there.name), ()):
         if edge.column == key.name and is_lookup(graph.tables[edge.parent]):
@@ -98,11 +115,12 @@ def _unit_warnings(
 def _worth_warnings(
     policy: Policy, source: SourceTables | None, statistics: Statistics, places: Complaints
 ) -> Iterator[PolicyError]:
-    found = preview_policy(policy, estimated_rows(policy, source, statistics))
+    rows = estimated_rows(policy, source, statistics)
+    found = preview_policy(policy, rows, is_whole=True)
     path: FieldPath = ("privacy", "per_query", "default")
     hint = "raise `per_query.default`, or lower `rows_per_unit`; `gateway policy preview` shows all margins"
     for count in found.counts:
-        if count.grouping == found.counts[0].grouping and _is_useless(count):
+        if _is_useless(count):
             message = (
                 f"at the default price a count of `{count.table}` is within {count.margin:,.0f}"
                 f" of about {count.rows:,} rows"

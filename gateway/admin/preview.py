@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import islice
 from math import floor
 from typing import Any, Final
 
@@ -77,8 +78,10 @@ class Preview:
     counts: tuple[PreviewedCount, ...]
 
 
-def preview_policy(policy: Policy, rows: Mapping[str, int] | None = None) -> Preview:
-    """The preview of a policy; `rows` are estimates by the names of tables."""
+def preview_policy(
+    policy: Policy, rows: Mapping[str, int] | None = None, *, is_whole: bool = False
+) -> Preview:
+    """The preview of a policy; `rows` are estimates by the names of tables. `is_whole` leaves groupings out."""
     budgets = [
         rule.budget
         for rule in policy.rules
@@ -91,7 +94,7 @@ def preview_policy(policy: Policy, rows: Mapping[str, int] | None = None) -> Pre
         pricing.count(table, grouping, key, (rows or {}).get(table.name))
         for table in policy.dataset.tables
         if not table.public
-        for grouping, key in groupings(table)
+        for grouping, key in islice(groupings(table), 1 if is_whole else None)
     )
     by_analyst, by_everyone = (_questions(limits, pricing) for limits in pricing.path)
     return Preview(

@@ -139,7 +139,7 @@ class Measures:
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
                 f"`{name}(DISTINCT …)` is not supported",
-                "use COUNT(DISTINCT …), or aggregate for each person in a subquery first",
+                "sum in a subquery before a join repeats the rows; or use COUNT(DISTINCT …)",
             )
         bound = tuple(self._scalars.bind(one) for one in arguments)
         return Measure(name, bound, _result(name, bound), where=where)
@@ -156,6 +156,12 @@ class Measures:
             if distinct:
                 raise SyntaxRefused(Code.SQL_SYNTAX, "`count(DISTINCT *)` is not valid")
             return Measure("count", (), BIGINT, where=where)
+        if isinstance(argument, exp.Tuple):
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED,
+                "COUNT(DISTINCT …) of several columns is not supported",
+                "count the rows of SELECT DISTINCT … with the unit key, or write COUNT(DISTINCT a || '/' || b)",
+            )
         bound = self._scalars.bind(argument)
         if isinstance(bound, Literal) and bound.value is not None and not distinct:
             return Measure("count", (), BIGINT, where=where)

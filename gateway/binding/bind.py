@@ -4,9 +4,6 @@ limits → kind of statement → what PostgreSQL says of it → parse → shape 
 
 INVARIANT: what is remembered depends on the text, the parameters and the dataset alone, so a hit gives what
 binding would give. A dataset is recognized by the very object: another one, though equal, starts anew.
-INVARIANT: `is_empty_query` is true only where no row can come back: LIMIT 0, or a WHERE that is false without
-looking at a row, around everything else. Then all tables are empty relations on the twin, so even being wrong here
-would show nothing.
 """
 
 import re
@@ -39,9 +36,15 @@ from gateway.binding.describe import (
     require_same_description,
 )
 from gateway.binding.extensions import postgresql_sql, replace_medians
+from gateway.binding.probes import (
+    PROBED,
+    existence_probe,
+    is_empty_query,
+    is_row_probe,
+    replace_existence,
+)
 from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
 from gateway.binding.queries import QueryBinder
-from gateway.binding.select_list import has_aggregate
 from gateway.binding.sources import close_relation
 from gateway.binding.staging import make_sql
 from gateway.binding.text.allowlist import check_shape
@@ -53,84 +56,26 @@ from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
     intervals_as_casts,
+    plain_numbers,
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
-from gateway.errors import Code, LimitExceeded, Reason, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.errors import (
+    Code,
+    LimitExceeded,
+    NotAggregate,
+    Reason,
+    Refusal,
+    SyntaxRefused,
+    UnsupportedSql,
+)
 from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan
 from gateway.plan.uses import plan_tables, plan_uses
 from gateway.ranges.rounding import rounding_uses
 
-_EQUAL: Final = (exp.EQ, exp.NEQ)
 _UNDEFINED_TABLE: Final = "42P01"
 _NO_RELATION: Final = re.compile(r'relation "(.*)" does not exist', re.DOTALL)
-
-
-def is_empty_query(tree: exp.Expression) -> bool:
-    """Whether the whole statement gives no row."""
-    node = tree
-    while isinstance(node, exp.Subquery):
-        if _limit_0(node):
-            return True
-        node = node.this
-    if _limit_0(node):
-        return True
-    if not isinstance(node, exp.Select):
-        return False
-    where = node.args.get("where")
-    if where is None or not _is_false(where.this):
-        return False
-    one_row = node.args.get("group") is None and (
-        node.args.get("having") is not None or any(has_aggregate(one) for one in node.expressions)
-    )
-    return not one_row and not _empty_set(node)
-
-
-def _empty_set(node: exp.Select) -> bool:
-    """Grouping sets may have an empty one, which gives a row for no rows."""
-    group = node.args.get("group")
-    if group is None:
-        return False
-    sets = (exp.GroupingSets, exp.Rollup, exp.Cube, exp.Tuple)
-    return any(isinstance(one, sets) for one in group.expressions)
-
-
-def _limit_0(node: exp.Expression) -> bool:
-    limit = node.args.get("limit")
-    if isinstance(limit, exp.Fetch):
-        count = limit.args.get("count")
-    else:
-        count = None if limit is None else limit.expression
-    return isinstance(count, exp.Literal) and not count.is_string and count.this == "0"
-
-
-def _is_false(node: exp.Expression) -> bool:
-    """Whether it is false for every row: one of the conditions is, and all of them must be true."""
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, exp.Paren):
-            stack.append(one.this)
-        elif isinstance(one, exp.And):
-            stack += [one.this, one.expression]
-        elif _is_false_alone(one):
-            return True
-    return False
-
-
-def _is_false_alone(node: exp.Expression) -> bool:
-    if isinstance(node, exp.Boolean):
-        return not node.this
-    if not isinstance(node, _EQUAL):
-        return False
-    left, right = node.this, node.expression
-    if not isinstance(left, exp.Literal) or not isinstance(right, exp.Literal):
-        return False
-    if left.is_string or right.is_string or not (left.this.isdigit() and right.this.isdigit()):
-        return False
-    same = int(left.this) == int(right.this)
-    return same if isinstance(node, exp.NEQ) else not same
 
 
 def bind(
@@ -226,26 +171,39 @@ def _bind(
     parameters: Sequence[Given],
     *,
     selecting: bool = True,
+    probing: bool = False,
 ) -> Bound:
-    text = intervals_as_casts(statement.query, tokens_of(statement.query))
+    text = plain_numbers(statement.query)
+    text = intervals_as_casts(text, tokens_of(text))
     tokens = tokens_of(text)
     check_lexing(tokens)
     tree = parse(text, tokens)
     check_shape(tree)
     check_literals(tokens, tree)
     tree = replace_medians(with_parameters(tree, parameters))
+    is_row = is_row_probe(tree)
+    exists = existence_probe(tree)
     cutting = CutBuilder(
         context.dataset,
         _names(tokens),
-        empty=is_empty_query(tree),
+        empty=probing or is_empty_query(tree),
         selecting=selecting,
         search_path=context.search_path,
     )
-    relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
-    if isinstance(relation, ProtectedRows):
-        raise unit_rows_refusal(relation.plan)
+    if probing:
+        tree.set("limit", exp.Limit(expression=exp.Literal.number(0)))
+    if exists is not None and replace_existence(exists, cutting):
+        probing = True
+    try:
+        relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
+        if isinstance(relation, ProtectedRows):
+            raise unit_rows_refusal(relation.plan)
+    except NotAggregate:
+        if probing or not is_row:
+            raise
+        return _bind(statement, context, parameters, probing=True)
     query = add_interval_ends(relation.query, cutting)
-    if not cutting.steps and not cutting.shortened:
+    if not cutting.steps and not cutting.shortened and not probing:
         if cutting.touched:
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "the statement reads no table")
         return _passing(statement)
@@ -262,6 +220,8 @@ def _bind(
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
+        notices=(PROBED,) if probing else (),
+        listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
         return cut

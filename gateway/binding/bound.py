@@ -14,7 +14,7 @@ underscores than any name in the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from gateway.binding.text.classify import Statement
@@ -148,6 +148,7 @@ class Cut:
     `columns` are the names of the result where they are known without asking the twin, `result` is what
     the twin says of it, when it was asked. `traced` is there where every row of the result comes from one
     row of a release, `again` where all of its columns are known. `instead` is the same statement with counts, where values are chosen though it groups.
+    `listed` are the releases whose groups have to be known: those that are missing are shown as empty.
     """
 
     statement: Statement
@@ -160,6 +161,8 @@ class Cut:
     traced: TracedSql | None = None
     again: RerunSql | None = None
     instead: "Cut | None" = None
+    notices: tuple[str, ...] = ()
+    listed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -195,6 +198,7 @@ class CutBuilder:
         self._hiding = 0
         self.steps: list[Step] = []
         self.touched: set[str] = set()
+        self.listed: set[str] = set()
         self.shortened = False
         self._known: dict[object, str] = {}
         self._aliases: set[str] = set()

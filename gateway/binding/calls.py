@@ -1,10 +1,6 @@
-"""Function calls and lists over protected rows, and what is refused in expressions: casts, patterns of LIKE, other
-nodes.
+"""Function calls and lists over protected rows, and nodes that are refused in expressions.
 
 A list has several spellings: `IN (…)`, `= ANY (ARRAY[…])`, `= ANY ('{…}')`, `<> ALL (…)`, `IN (VALUES …)`.
-
-PostgreSQL raises where a pattern ends in its escape sign, but only when a text reaches that end: such a pattern is
-refused here, and so is one that no engine can match in time that is linear in the text.
 
 INVARIANT: a list means what PostgreSQL means by it: an element has the type that it has there, or none.
 """
@@ -18,8 +14,8 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.aggregates import AGGREGATES
+from gateway.binding.operands import as_text
 from gateway.binding.text.dialect import name_of_function
-from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import check_arguments
 from gateway.functions.table import SIGNATURES
@@ -33,9 +29,16 @@ from gateway.functions.times import (
     call_date_trunc,
     call_extract,
 )
-from gateway.plan.fields import DATE, DOUBLE, TIMES, TIMESTAMP, is_number
-from gateway.plan.like_pattern import ESCAPE, LONGEST_BLANKED, read_pattern, with_escape
-from gateway.plan.scalars import Call, Cast, Moment, Scalar
+from gateway.plan.fields import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    TEXT,
+    TIMES,
+    TIMESTAMP,
+)
+from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Scalar
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _SPELLINGS: Final = MappingProxyType(
@@ -68,7 +71,7 @@ class Binding(Protocol):
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]: ...
 
 
-def bind_call(  # noqa: PLR0911 - one answer for each function with a reading of its own
+def bind_call(  # noqa: C901, PLR0911 - one answer for each function with a reading of its own
     name: str, arguments: list[exp.Expression], binding: Binding
 ) -> Scalar:
     """A call by name."""
@@ -91,6 +94,8 @@ def bind_call(  # noqa: PLR0911 - one answer for each function with a reading of
         return Cast(bind_extract(part.lower(), arguments[1], binding), DOUBLE)
     if name in AGGREGATES:
         raise SyntaxRefused(Code.NOT_GROUPED, f"the aggregate `{name}` is not allowed here")
+    if name == "concat_ws":
+        return _joined(arguments, binding)
     signature = SIGNATURES.get(name)
     if signature is None:
         raise UnsupportedSql(
@@ -101,6 +106,24 @@ def bind_call(  # noqa: PLR0911 - one answer for each function with a reading of
     if signature.same_type:
         return make_call(name, binding.together(arguments))
     return make_call(name, [binding.bind(one) for one in arguments])
+
+
+def _joined(arguments: list[exp.Expression], binding: Binding) -> Scalar:
+    """`concat_ws`: the texts that are there, with a separator between them."""
+    between = constants.string(arguments[0]) if arguments else None
+    if between is None or len(arguments) < 2:  # noqa: PLR2004 - a separator and a text
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, "the separator of `concat_ws` must be a string constant"
+        )
+    separator, nothing = Literal(between, TEXT), Literal("", TEXT)
+    parts: list[Scalar] = []
+    for one in arguments[1:]:
+        text = as_text(binding.bind(one))
+        led = Call("||", (separator, text), TEXT, text.nullable)
+        missing = Call("is null", (text,), BOOLEAN, nullable=False)
+        parts.append(Case(((missing, nothing),), led, TEXT) if text.nullable else led)
+    whole = make_call("concat", parts)
+    return make_call("substr", [whole, Literal(len(between) + 1, INTEGER)])
 
 
 def make_call(name: str, arguments: list[Scalar]) -> Scalar:
@@ -182,20 +205,6 @@ def _date(argument: exp.Expression, binding: Binding) -> Scalar:
     return what if what.type == DATE else Cast(what, DATE)
 
 
-def require_number(scalar: Scalar) -> Scalar:
-    if not is_number(scalar.type):
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"arithmetic does not accept {scalar.type}")
-    return scalar
-
-
-def require_text(scalar: Scalar) -> Scalar:
-    if scalar.type.family is not Family.TEXT:
-        raise SyntaxRefused(
-            Code.TYPE_MISMATCH, f"a text is expected, not {scalar.type}", "cast the value to text"
-        )
-    return scalar
-
-
 _ELEMENT: Final = re.compile(
     r'\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s{}",\\]+(?: +[^\s{}",\\]+)*))\s*', re.DOTALL
 )
@@ -229,6 +238,13 @@ def _of_values(node: exp.In) -> exp.In:
     if any(len(row) != 1 for row in rows):
         return node
     return exp.In(this=node.this.copy(), expressions=_typed([row[0] for row in rows]))
+
+
+def quantified_elements(node: exp.Expression) -> tuple[list[exp.Expression], bool] | None:
+    """The elements of ANY, SOME or ALL over a list that is written, and whether it is ALL."""
+    what, every = _quantified(node)
+    elements = None if what is None else _elements(what)
+    return None if elements is None else (elements, every)
 
 
 def _quantified(node: exp.Expression) -> tuple[exp.Expression | None, bool]:
@@ -308,38 +324,6 @@ def _unreadable() -> UnsupportedSql:
     return UnsupportedSql(
         Code.CLAUSE_UNSUPPORTED, "this spelling of an array is not supported", "write ARRAY[…]"
     )
-
-
-def like_pattern(node: exp.Expression) -> tuple[exp.Expression, str]:
-    """The LIKE itself, without ESCAPE around it, and its pattern."""
-    escape: str | None = ESCAPE
-    if isinstance(node, exp.Escape):
-        escape, node = constants.string(node.expression), node.this
-    written = constants.string(node.expression)
-    pattern = None if written is None or escape is None else with_escape(written, escape)
-    if pattern is None:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a LIKE pattern must be a string constant")
-    if not read_pattern(pattern).is_bounded:
-        raise UnsupportedSql(
-            Code.PATTERN_UNBOUNDED,
-            f"the pattern `{pattern[:80]}` could take too long to match",
-            f"between two `%` write plain characters, or one piece of at most {LONGEST_BLANKED} with `_` in it",
-        )
-    return node, pattern
-
-
-def check_cast(of: ColumnType, to: ColumnType) -> None:
-    """Refuse a cast that engines do not agree on, or that may raise for a row."""
-    number, text = is_number(of), of.family is Family.TEXT
-    fine = (
-        (number and (is_number(to) or to.family is Family.TEXT))
-        or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
-        or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
-        or ({of, to} <= {DATE, TIMESTAMP})
-        or (of == DATE and to.family is Family.TEXT)
-    )
-    if not fine:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to} is not supported")
 
 
 def unsupported_expression(node: exp.Expression) -> Exception:

@@ -71,6 +71,8 @@ def _unreadable(text: str) -> UnsupportedSql:
 
 
 _LONGEST_NUMBER: Final = 60
+# one digit for the month or the day is read as with 0 before it, whatever DateStyle says
+_SHORT_DAY: Final = re.compile(r"^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _UNIVERSAL: Final = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})T"
     r"(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?)Z"
@@ -104,6 +106,8 @@ def literal(text: str, kind: ColumnType) -> Literal:
     if kind in {DATE, TIMESTAMP} and (universal := _UNIVERSAL.fullmatch(text)) is not None:
         # PostgreSQL reads the zone and does not use it: these types have none
         text = universal["day"] if kind == DATE else f"{universal['day']} {universal['time']}"
+    if kind in {DATE, TIMESTAMP}:
+        text = _SHORT_DAY.sub(lambda day: f"{day[1]}-{day[2]:0>2}-{day[3]:0>2}", text.strip())
     try:
         return Literal(read_value(text, kind), kind)
     except InvalidValue as error:

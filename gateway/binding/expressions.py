@@ -14,14 +14,13 @@ from gateway.binding.calls import (
     as_list,
     bind_call,
     bind_extract,
-    check_cast,
-    like_pattern,
     make_call,
-    require_number,
-    require_text,
     unsupported_expression,
 )
 from gateway.binding.constants import Span
+from gateway.binding.operands import check_cast, compare, join_texts, require_number
+from gateway.binding.other_spellings import in_plain_words
+from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
 from gateway.catalog.types import ColumnType, Family
@@ -48,7 +47,6 @@ _ARITHMETIC: Final[dict[type[exp.Expression], str]] = {
     exp.Mod: "%",
     exp.Pow: "^",
 }
-_PATTERNS: Final[dict[type[exp.Expression], str]] = {exp.Like: "like", exp.ILike: "ilike"}
 _LONGEST_LIST: Final = 1_000
 
 
@@ -81,6 +79,7 @@ class ScalarBinder:
 
     def condition(self, node: exp.Expression, *, filtering: bool = False) -> Scalar:
         """A boolean; `filtering` where NULL and false are the same: a conjunct of WHERE or ON."""
+        node = in_plain_words(node)
         if isinstance(node, exp.Paren):
             return self.condition(node.this, filtering=filtering)
         if isinstance(node, exp.In) and node.args.get("query") is not None:
@@ -97,14 +96,14 @@ class ScalarBinder:
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH, f"a condition must be boolean, not {bound.type}"
             )
-        return bound
+        return _equality(bound) if filtering else bound
 
     def bind(self, node: exp.Expression) -> Scalar:  # noqa: C901, PLR0911, PLR0912 - one for each kind
         """The expression, or the refusal."""
         if self._special is not None and (known := self._special(node)) is not None:
             return known
         check_brackets(node)
-        node = as_list(node)
+        node = as_list(in_plain_words(node))
         match node:
             case exp.Column():
                 return self._column(node)
@@ -141,8 +140,8 @@ class ScalarBinder:
             case exp.Extract():
                 return self._extract(node)
             case exp.DPipe():
-                left, right = self.pair(node.this, node.expression)
-                both = (require_text(left), require_text(right))
+                both = join_texts(*self.pair(node.this, node.expression))
+                left, right = both
                 return Call("||", both, TEXT, left.nullable or right.nullable)
             case exp.CurrentDate():
                 return Moment("current_date", DATE)
@@ -152,8 +151,8 @@ class ScalarBinder:
                 return self._worded(node)
         if type(node) in _COMPARISONS:
             return compare(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
-        if type(node) in _PATTERNS or isinstance(node, exp.Escape):
-            return self._like(node)
+        if is_pattern(node):
+            return bind_pattern(node, self.bind)
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
         raise unsupported_expression(node)
@@ -278,6 +277,8 @@ class ScalarBinder:
 
     def _call(self, node: exp.Anonymous) -> Scalar:
         name = name_of_function(node)
+        if name in LISTED and len(node.expressions) == 1:
+            return bind_listed(name, self.bind(node.expressions[0]))
         arguments = [
             one for one in node.expressions if not isinstance(one, (exp.Distinct, exp.Order))
         ]
@@ -304,16 +305,6 @@ class ScalarBinder:
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
         given = (node.this, node.args.get("expression"))
         return make_call(name, [self.bind(one) for one in given if one is not None])
-
-    def _like(self, node: exp.Expression) -> Scalar:
-        node, pattern = like_pattern(node)
-        if type(node) not in _PATTERNS:
-            raise unsupported_expression(node)
-        word = _PATTERNS[type(node)]
-        if node.args.get("negate"):
-            word = f"not {word}"
-        what = require_text(self.bind(node.this))
-        return Call(word, (what, Literal(pattern, TEXT)), BOOLEAN, what.nullable)
 
     def _arithmetic(self, node: exp.Expression) -> Scalar:
         operator = _ARITHMETIC[type(node)]
@@ -346,18 +337,6 @@ class ScalarBinder:
         return self._subqueries
 
 
-def compare(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """A comparison of two values that can be compared."""
-    if common_type(plain(left.type), plain(right.type)) is None:
-        raise SyntaxRefused(
-            Code.TYPE_MISMATCH,
-            f"the operator `{operator}` does not accept {left.type} and {right.type}",
-        )
-    never = operator.endswith("distinct from")
-    nullable = not never and (left.nullable or right.nullable)
-    return Call(operator, (left, right), BOOLEAN, nullable)
-
-
 def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
     """The parts of a chain of ANDs or ORs, however long, without recursion."""
     parts: list[exp.Expression] = []
@@ -366,11 +345,22 @@ def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expressi
         one = stack.pop()
         while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
             one = one.this
+        one = in_plain_words(one)
         if isinstance(one, kind):
             stack += [one.expression, one.this]
         else:
             parts.append(one)
     return parts
+
+
+def _equality(condition: Scalar) -> Scalar:
+    """A null-safe comparison of columns as an equality, where one of them is never NULL and NULL is not true anyway."""
+    if not isinstance(condition, Call) or condition.function != "is not distinct from":
+        return condition
+    if not all(isinstance(one, Ref) for one in condition.parts):
+        return condition
+    never = any(not one.nullable for one in condition.parts)
+    return compare("=", *condition.parts) if never else condition
 
 
 def _negated(inner: Scalar) -> Scalar:

@@ -72,7 +72,10 @@ class FinishingBinder:
 
     def finished(self, query: exp.Select, items: list[Item], plan: Aggregate) -> FreeRelation:
         """The query with the release's name in it."""
-        name = self._rows.queries.cutting.release(plan)
+        cutting = self._rows.queries.cutting
+        name = cutting.release(plan)
+        if self._rows.queries.must_list(self._select):
+            cutting.listed.add(name)
         for one in query.find_all(exp.Identifier):
             if one.this == _HERE:
                 one.set("this", name)

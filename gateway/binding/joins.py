@@ -16,7 +16,7 @@ from gateway.binding.binder import (
     Tree,
     tree_leaves,
 )
-from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.join_order import (
     JoinOrder,
     JoinPart,
@@ -27,6 +27,7 @@ from gateway.binding.join_order import (
     naming_key,
     refresh_column,
 )
+from gateway.binding.operands import compare
 from gateway.binding.provenance.unions import using_columns
 from gateway.binding.scope import (
     FromRelation,

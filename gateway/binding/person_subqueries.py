@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from gateway.binding.binder import Binder, Environment, Key, SelectRows, Tree
-from gateway.binding.expressions import ScalarBinder, Subqueries, compare
+from gateway.binding.expressions import ScalarBinder, Subqueries
 from gateway.binding.join_order import conjoin, conjunct_nodes, refresh_column
 from gateway.binding.joins import JoinBinder, ungrouped_column_refusal, whole_row_refusal
+from gateway.binding.operands import compare
 from gateway.binding.scope import Scope, Visible, expression_key, unknown_column_refusal
 from gateway.binding.select_list import Item, has_aggregate, has_window, items_of
 from gateway.binding.staging import StageBinder

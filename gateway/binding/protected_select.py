@@ -37,6 +37,7 @@ from gateway.binding.select_list import (
 )
 from gateway.binding.staging import StageBinder
 from gateway.binding.subqueries import SubqueryBinder
+from gateway.binding.tiles import bind_tile, is_tile
 from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
 from gateway.binding.unit_aggregates import PerUnitGrouping
 from gateway.binding.windows import bind_order, bind_window
@@ -277,7 +278,11 @@ class ProtectedSelect:
     def _window(self, node: exp.Expression) -> Scalar | None:
         if not isinstance(node, exp.Window):
             return None
-        call = bind_window(node, ScalarBinder(self.lookup, self._inner))
+        inside = ScalarBinder(self.lookup, self._inner)
+        if is_tile(node):
+            staging = StageBinder(self.queries.cutting, self.around)
+            return bind_tile(node, self.plan, inside, self.queries.cutting, staging.value)
+        call = bind_window(node, inside)
         name = self.queries.cutting.alias("window")
         self.plan = Window(self.plan, ((name, call),))
         return Ref(self.plan.fields[-1])

@@ -64,6 +64,8 @@ class Column:
 
     `is_path_key`: the unit path of another table leads to it.
 
+    `hides_nulls`: an answer has no group for its NULL.
+
     INVARIANT: an `is_array` column, whose elements have the type `type`, is in no plan and in no visible part: row rules read
     it by columns that are a `membership`, which are true or false.
     """
@@ -78,6 +80,7 @@ class Column:
     max_length: int | None = None
     is_path_key: bool = field(default=False, repr=False)
     is_array: bool = field(default=False, repr=False)
+    hides_nulls: bool = field(default=False, repr=False)
     membership: Membership | None = field(default=None, repr=False)
 
     @property

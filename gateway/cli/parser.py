@@ -167,7 +167,10 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         "show how exact counts would be at the default price, and how many questions fit",
     )
     preview.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a directory of policies, or files"
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        help="a directory of policies, or files; default: policies",
     )
     preview.add_argument("--offline", action="store_true", help="do not look at the sources")
     preview.add_argument("--json", action="store_true", help="print JSON")

@@ -75,11 +75,14 @@ def _print_checked(checked: PolicyCheck, *, offline: bool) -> None:
     for dataset, error in checked.unreachable:
         print(printable(f"{dataset}: the source was not looked at: {error.detail}"))
         _print_hint(error)
-    for warning in checked.warnings:
-        print(printable(f"{warning.place}: warning: {warning.message}"))
-        _print_hint(warning)
     for dataset, proof in checked.proofs:
         print(printable(f"note: {dataset}.{proof.table}: {proof.message}"))
+    hints: set[str] = set()
+    for warning in checked.warnings:
+        print(printable(f"{warning.place}: warning: {warning.message}"))
+        if warning.hint not in hints:  # many columns have one remedy
+            _print_hint(warning)
+        hints.add(warning.hint)
     loaded = checked.reading.loaded
     if loaded is not None and not checked.problems:
         away = dict(checked.unreachable)

@@ -1,6 +1,7 @@
 """`gateway policy bounds`: bounds of columns as suggestions, found through the pipeline for a declared price."""
 
 import argparse
+import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         for found in find_bounds(ground, twin, reading.loaded, dataset, searches, epsilon=epsilon):
             paid += found.paid
             print(printable(found.suggestion), flush=True)
-    where = settings.policies
+    where = min(str(settings.policies), os.path.relpath(settings.policies), key=len)
     account = analyst_account(OPERATOR.name, dataset)
     print(f"spent: epsilon {float(paid):.6g} of {epsilon}, from `{account}`", file=sys.stderr)
     print(
@@ -116,7 +117,7 @@ def find_bounds(
     epsilon: Epsilon,
 ) -> Iterator[FoundBounds]:
     """The bounds of each column; all of their rounds together cost `epsilon` at most."""
-    price = Epsilon(epsilon.value / sum(one.rounds for one in searches))
+    price = Epsilon(epsilon.value / sum(one.left for one in searches))
     assumed = _AssumedPolicies(ground, loaded, dataset)
     assumed.assume(searches[0])
     with open_query_api(ground, assumed.current, twin, "cli", print_warning) as door:
@@ -129,7 +130,7 @@ def _search(
 ) -> FoundBounds:
     paid = Fraction(0)
     line = f"{search.reference}: nothing was found"
-    for _ in range(search.rounds):
+    for _ in range(search.left):
         assumed.assume(search)
         request = Request(search.sql, epsilon=price, address=operator_name(), fresh=True)
         answer = door.answer(OPERATOR, request, threading.Event())
@@ -151,7 +152,8 @@ def _suggestion(search: Search, found: tuple[Bound, Bound], missed: int) -> str:
     low, high = search.suggestion(*found)
     step = _STEPS.get(search.column.type.family, "")
     line = f"{search.reference}: domain: {{between: [{low}, {high}]}}{step}"
-    return f"{line:<60}  # 99 % of the rows, give or take about {missed:,} rows"
+    meant = "99 % of the rows, give or take" if search.left == 1 else "the rows but"
+    return f"{line:<60}  # {meant} about {missed:,} at each end"
 
 
 def _epsilon(text: str) -> Epsilon:

@@ -9,6 +9,7 @@ from typing import Final
 from gateway.admin.check_policies import complete_from_sources
 from gateway.admin.policy_review import estimated_rows
 from gateway.admin.preview import Preview, PreviewedCount, preview_json, preview_policy
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, printable
 from gateway.engines.catalog.describe import describe_source
 from gateway.engines.catalog.statistics import read_statistics
@@ -23,10 +24,9 @@ _TEXTS: Final = 2  # so many columns have no numbers
 
 
 def run(arguments: argparse.Namespace) -> int:
-    readings = [
-        _read(reading, offline=arguments.offline)
-        for reading in read_paths(map(Path, arguments.paths))
-    ]
+    paths = arguments.paths or [settings_from(arguments).policies]
+    offline: bool = arguments.offline
+    readings = [_read(reading, offline=offline) for reading in read_paths(map(Path, paths))]
     previews: list[Preview] = []
     for reading in readings:
         if reading.loaded is None:
@@ -49,8 +49,10 @@ def _read(reading: PolicyReading, *, offline: bool) -> PolicyReading:
 def _rows(policy: Policy) -> Mapping[str, int]:
     """The source's own estimates; a preview needs none."""
     try:
-        with open_source(policy.source.url) as connection:
-            return estimated_rows(policy, describe_source(connection), read_statistics(connection))
+        path = policy.dataset.search_path
+        with open_source(policy.source.url, path) as connection:
+            source = describe_source(connection, path)
+            return estimated_rows(policy, source, read_statistics(connection))
     except OperatorError:
         return {}
 
@@ -103,7 +105,7 @@ def _row(count: PreviewedCount) -> list[str]:
 
 def _groups(count: PreviewedCount) -> str:
     if count.refusal is not None:
-        return f"refused: {printable(count.refusal)}"
+        return f"refused ({count.refusal.partition(':')[0]})"
     if count.groups is None:
         return f"found, of {count.shown_from} or more"
     return f"{count.groups:,}"

@@ -84,6 +84,7 @@ class Scan:
             else frozenset(),
             tie=Tie.ALWAYS if ties else Tie.NONE,
             keys=keys,
+            hides_nulls=column.hides_nulls,
         )
 
     def _keys(self, column: Column) -> Iterator[PathKey]:

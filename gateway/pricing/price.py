@@ -32,6 +32,7 @@ from gateway.noise.combined_noise import unit_variance
 from gateway.plan.formulas import Form
 from gateway.plan.relations import StagedRows
 from gateway.policy.decide import Decision
+from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn
 from gateway.results.columns import in_ranges
@@ -232,7 +233,7 @@ def estimate_price(
         ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
         for one, margin, missed in zip(cut.result or (), margins, ranks, strict=True)
     )
-    notices = in_ranges(one.rolled for one in releases)
+    notices = (*level_notices(query.decision.levels), *in_ranges(one.rolled for one in releases))
     return Estimate(price, Delta(_delta(query)), columns, notices)
 
 

@@ -260,6 +260,10 @@ def _of_column(column: Ref, whole: Scalar | None, columns: Mapping[str, Bounds])
         found = (False, True)
     elif isinstance(domain, Values):
         found = domain
+    elif family is Family.WHOLE and not isinstance(domain, Interval):
+        # computed for each person, or kept between ends by a filter
+        range_ = columns.get(column.field.id, OPEN).range
+        found = None if range_ is None else whole_numbers(range_, _FEW_VALUES)
     elif isinstance(domain, Interval):
         found = _of_interval(domain, column, whole)
         if found is not None and column.type.family is not Family.TIMESTAMP:

@@ -38,6 +38,12 @@ tables:
     columns:
       ward: {type: integer, class: identifier}
       note: {type: text, class: sensitive}
+  concept:
+    unit_key: concept_id
+    rows_per_unit: 1
+    columns:
+      concept_id: {type: integer, class: identifier}
+  doctors: {public: true}
 """
 
 
@@ -59,6 +65,7 @@ def test_check_warns_of_a_unit_key_that_is_a_code(
         )
         connection.execute("CREATE TABLE visits (ward integer, note text)")
         connection.execute("INSERT INTO visits SELECT i % 7, 'n' FROM generate_series(1, 1000) i")
+        connection.execute("CREATE TABLE doctors (doctor_id integer, email text)")
         connection.execute("ANALYZE")
     monkeypatch.setenv("HOSPITAL_URL", plain(sample_database))
     file = tmp_path / "hospital.yaml"
@@ -69,6 +76,8 @@ def test_check_warns_of_a_unit_key_that_is_a_code(
         "11:15: warning: the unit key `person.gender_concept_id` has the name of a code",
         "`person.gender_concept_id` refers to `concept`, which looks like a list of codes",
         "the unit key `visits.ward` has about 7 values in 1,000 rows: too few for persons",
+        "the unit key `concept.concept_id` is the key of a table that looks like a list of codes",
+        "`doctors` is public, but seems to be about persons: `email`",
         "`visits.note` has no domain: its rare values are hidden",
     ):
         assert said in out, said

@@ -17,6 +17,7 @@ from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.policy.files.access import analyst_budget, parse_rules
 from gateway.policy.files.consistency import check_shared_tables, warn_unfamiliar_names
+from gateway.policy.files.level_definitions import parse_levels
 from gateway.policy.files.tables import parse_dataset
 from gateway.policy.model import PolicyModel, PrivacyModel
 from gateway.policy.policy import (
@@ -60,7 +61,8 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     if dataset is None:
         return None
     reported = read_reported(model, dataset, complaints)
-    rules = parse_rules(model.access, dataset, privacy.budget, complaints)
+    levels = parse_levels(model, dataset, complaints)
+    rules = parse_rules(model.access, dataset, privacy.budget, levels, complaints)
     if source is None or complaints.problems:
         return None
     reuse = model.reuse

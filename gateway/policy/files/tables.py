@@ -287,6 +287,7 @@ def _column(
         immutable=model.immutable,
         joins=joins,
         max_length=model.max_length,
+        hides_nulls=model.nulls is not None,
     )
 
 
@@ -299,6 +300,7 @@ def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaint
         "immutable": model.immutable or None,
         "joins": model.joins,
         "report": model.report,
+        "nulls": model.nulls,
     }
     for key in (key for key, value in given.items() if value is not None):
         message = f"an array column must not have `{key}`, because only row rules read it"

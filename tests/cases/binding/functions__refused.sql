@@ -214,10 +214,6 @@ SELECT COUNT(*) FROM patients WHERE name = CURRENT_USER;
 -- code: GW110
 SELECT v.patient_id, COUNT(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id GROUP BY v.patient_id;
 
--- title: a symmetric between
--- code: GW105
-SELECT COUNT(*) FROM patients WHERE income BETWEEN SYMMETRIC 10 AND 5;
-
 -- title: is unknown by json
 -- code: GW105
 SELECT COUNT(*) FROM patients WHERE name IS JSON;
@@ -277,7 +273,3 @@ SELECT COUNT(*) FROM patients WHERE LOWER(name, name) = 'x';
 -- title: no arguments
 -- code: GW115
 SELECT SUM() FROM patients;
-
--- title: a concatenated number
--- code: GW115
-SELECT region || birth_year, COUNT(*) FROM patients GROUP BY 1;
