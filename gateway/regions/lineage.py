@@ -173,7 +173,7 @@ class Lineage(Derivation):
                     for made in conjuncts(self.resolved(is_there(missing[one]), columns))
                 )
                 continue
-            made = self.resolved(part, columns)
+            made = self.met(part, columns)
             # an equality with an expression, or with released or given values, is a condition
             told = all(self.bases[one].axis is not None for one in column_ids(made))
             if told and is_equality(made) and all(read & side for side in sides):

@@ -352,6 +352,25 @@ SELECT COUNT(*) FROM patients p LEFT JOIN (VALUES (52311)) v(x) ON v.x = p.incom
 SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM (VALUES (52311)) v(x) WHERE v.x = p.income);
 
+-- title: a threshold that VALUES have, compared in WHERE
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM patients p JOIN (VALUES ('west', 1922)) v(r, y) ON v.r = p.region WHERE p.birth_year >= v.y;
+
+-- title: thresholds of several rows of VALUES, compared in WHERE
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM patients p JOIN (VALUES ('west', 1922), ('south', 1990)) v(r, y) ON v.r = p.region
+  WHERE v.y <= p.birth_year AND p.region = 'west';
+
+-- title: a row that exists because it is itself
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM patients q WHERE q.patient_id = p.patient_id AND q.region = p.region)
+  AND region = 'west' AND birth_year >= 1922;
+
+-- title: the same rows twice, with INTERSECT
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM (SELECT patient_id, region, birth_year FROM patients INTERSECT SELECT patient_id, region, birth_year FROM patients) t
+  WHERE region = 'west' AND birth_year >= 1922;
+
 -- title: a comparison as a number
 SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FROM patients WHERE (income = 52311)::int = 0;
