@@ -3,19 +3,47 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 
 from binding.clinic import CLINIC
 from fix_policy import BASE, read
 
-from gateway.catalog.tables import ColumnRef
+from gateway.catalog.tables import ColumnRef, Table
 from gateway.datasets.view import Question
 from gateway.plan.uses import Use
 from gateway.policy.conditions.condition import compile_condition
+from gateway.policy.levels import (
+    Level,
+    PeriodLevel,
+    PrefixLevel,
+    ReadLevel,
+    ReadLevels,
+    StepLevel,
+    TableLevel,
+)
 from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import parse_row_rule
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 
+
+def table_of(name: str) -> Table:
+    """A table of the cases."""
+    found = CLINIC.table(name)
+    assert found is not None
+    return found
+
+
+_LEVELS: Mapping[ColumnRef, Level] = {
+    ColumnRef("patients", "region"): PrefixLevel(1),
+    ColumnRef("patients", "birth_year"): StepLevel(Fraction(10)),
+    ColumnRef("patients", "income"): StepLevel(Fraction(5000)),
+    ColumnRef("visits", "visit_date"): PeriodLevel("month"),
+    ColumnRef("visits", "admitted"): PeriodLevel("year"),
+    ColumnRef("visits", "diagnosis"): TableLevel(table_of("codes"), "code", "chapter"),
+}
+# every column that can have levels, read by one in all its uses
+EVERY_LEVEL: ReadLevels = {column: ReadLevel(level, level) for column, level in _LEVELS.items()}
 ALICE = Subject("alice", {"role": "researcher", "region": "north", "purposes": ("care-quality",)})
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _BASE = read(BASE).accepted

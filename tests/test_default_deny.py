@@ -22,8 +22,8 @@ ACCEPTED = accepted()
 _DENIALS = {Code.OPERATION_NOT_PERMITTED, Code.COLUMN_UNKNOWN, Code.RELATION_UNKNOWN}
 
 
-def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[TwinSession]:
-    pytest.fail(f"the twin was asked for {subject} and {len(shown)} tables")
+def _no_twin(subject: str, shown: VisibleTables, zone: str) -> AbstractContextManager[TwinSession]:
+    pytest.fail(f"the twin was asked for {subject} and {len(shown)} tables in {zone}")
 
 
 def _decision(case: Case, policy: Policy) -> Decision:

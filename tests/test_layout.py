@@ -71,6 +71,7 @@ PARALLEL = {
     "session": "a session on the twin, and on the wire",
     "tables": "tables of a catalog, of a policy file, and of the state",
     "times": "functions of dates and times, and their SQL",
+    "zoned_times": "functions that read clocks, and their SQL",
 }
 # Folders of tests that mirror no package of the gateway, and what they hold.
 OTHER_TESTS = {

@@ -16,6 +16,8 @@ from types import FrameType, MappingProxyType
 from typing import Any, Final
 
 from gateway.admin.open_accounts import open_policies, record_rejection
+from gateway.admin.policy_review import review_policy
+from gateway.admin.proposal.marks import count_marks_of
 from gateway.catalog.tables import Table
 from gateway.engines.catalog.describe import SourceTables, describe_source
 from gateway.engines.catalog.proofs import (
@@ -32,6 +34,7 @@ from gateway.engines.catalog.source_columns import (
     with_public_columns,
     without_columns,
 )
+from gateway.engines.catalog.statistics import Statistics, read_statistics
 from gateway.engines.connections import open_source
 from gateway.errors import Code, GatewayError, OperatorError
 from gateway.events import Emit, PoliciesLoaded, PoliciesRejected, PolicyWarning
@@ -49,43 +52,79 @@ _NAME: Final = re.compile(COLUMN_NAME)
 
 @dataclass(frozen=True)
 class PolicyCheck:
-    """The result of a check; `unreachable` are sources that could not be asked."""
+    """The result of a check; `unreachable` are sources that could not be asked.
+
+    `undecided` is how many lines of the files are marked as open.
+    """
 
     reading: PolicyReading
     problems: tuple[OperatorError, ...]
     warnings: tuple[PolicyError, ...]
     proofs: tuple[tuple[str, Proof], ...] = ()
     unreachable: tuple[tuple[str, OperatorError], ...] = ()
+    undecided: int = 0
+
+    @property
+    def has_failed(self) -> bool:
+        """True if there is a problem, or a source that was to be asked and could not be."""
+        return bool(self.problems or self.unreachable)
 
 
-def check_sources(reading: PolicyReading) -> PolicyCheck:
-    """The reading, checked against the sources of its policies."""
-    checked = PolicyCheck(reading, reading.problems, reading.warnings)
+def check_sources(reading: PolicyReading, *, statistics: bool = False) -> PolicyCheck:
+    """The reading, checked against the sources of its policies.
+
+    `statistics` are those of the sources, for whoever has their logins.
+    """
+    checked = check_files(reading)
     if reading.loaded is None:
         return checked
     for policy in reading.loaded.policies.values():
-        checked = _with_source(checked, policy, reading.places[policy.name])
+        places = reading.places[policy.name]
+        checked = _with_source(checked, policy, places, statistics=statistics)
     return checked
 
 
-def _with_source(checked: PolicyCheck, policy: Policy, places: Complaints) -> PolicyCheck:
+def check_files(reading: PolicyReading) -> PolicyCheck:
+    """The reading alone, with its marked lines."""
+    return PolicyCheck(
+        reading,
+        reading.problems,
+        reading.warnings,
+        undecided=sum(map(count_marks_of, reading.paths)),
+    )
+
+
+def review_offline(checked: PolicyCheck) -> PolicyCheck:
+    """A check that asks no source, with the warnings that need none."""
+    reading = checked.reading
+    for policy in () if reading.loaded is None else reading.loaded.policies.values():
+        found = review_policy(policy, None, Statistics(), reading.places[policy.name])
+        checked = replace(checked, warnings=(*checked.warnings, *found))
+    return checked
+
+
+def _with_source(
+    checked: PolicyCheck, policy: Policy, places: Complaints, *, statistics: bool
+) -> PolicyCheck:
     try:
         path = policy.dataset.search_path
         with open_source(policy.source.url, path) as connection:
             source = describe_source(connection, path)
+            collected = read_statistics(connection) if statistics else Statistics()
     except OperatorError as error:
         if error.code is Code.SOURCE_VERSION:
             return replace(checked, problems=(*checked.problems, error))
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
     views = [_view_warning(one, places) for one in policy.dataset.tables if _is_view(one, source)]
+    reviewed = review_policy(policy, source, collected, places)
     whole = with_public_columns(policy.dataset, source, _nameable)
     proven = ((policy.name, proof) for proof in list_proofs(whole, source))
     others = (_placed(each, places) for each in list_other_paths(policy.dataset, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
-        warnings=(*checked.warnings, *others, *views),
+        warnings=(*checked.warnings, *others, *views, *reviewed),
         proofs=(*checked.proofs, *proven),
     )
 
@@ -174,7 +213,7 @@ def check_json(checked: PolicyCheck) -> dict[str, object]:
     """The whole result as JSON."""
     loaded = checked.reading.loaded
     return {
-        "valid": not checked.problems,
+        "valid": not checked.has_failed,
         "hash": None if loaded is None else loaded.digest,
         "datasets": [] if loaded is None else sorted(loaded.policies),
         "problems": _all(checked.problems),
@@ -192,6 +231,7 @@ def check_json(checked: PolicyCheck) -> dict[str, object]:
         "unreachable": [
             {"dataset": dataset, "message": error.detail} for dataset, error in checked.unreachable
         ],
+        "undecided": checked.undecided,
     }
 
 

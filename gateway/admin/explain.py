@@ -24,6 +24,7 @@ from gateway.errors import Code, GatewayError, OperatorError, Refusal
 from gateway.overlap.auditor import History, NewQuery, audit
 from gateway.overlap.description import region_lines, unread_lines
 from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy, UnreadableConditions
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import spread_of_part
@@ -222,6 +223,7 @@ def _why(found: Explanation) -> Iterator[str]:
             yield f"purpose: {decision.purpose}"
         for table in decision.rows:
             yield f"rows of {table}: those that the row rules permit, as filters above its scan"
+        yield from level_notices(decision.levels)
         yield f"budget of each analyst: epsilon {decision.budget.epsilon}"
         return
     yield f"permitting rules that apply: {', '.join(found.permits) or 'none'}"

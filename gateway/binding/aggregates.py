@@ -14,7 +14,7 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import mean_type, sum_type
 from gateway.plan.aggregates import Measure
-from gateway.plan.fields import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, Tie, is_number, plain
+from gateway.plan.fields import BIGINT, BOOLEAN, DOUBLE, TIMES, Tie, is_number, plain
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
 
 _SPREAD: Final = frozenset(
@@ -139,7 +139,7 @@ class Measures:
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
                 f"`{name}(DISTINCT …)` is not supported",
-                "use COUNT(DISTINCT …), or aggregate for each person in a subquery first",
+                "sum in a subquery before a join repeats the rows; or use COUNT(DISTINCT …)",
             )
         bound = tuple(self._scalars.bind(one) for one in arguments)
         return Measure(name, bound, _result(name, bound), where=where)
@@ -156,6 +156,12 @@ class Measures:
             if distinct:
                 raise SyntaxRefused(Code.SQL_SYNTAX, "`count(DISTINCT *)` is not valid")
             return Measure("count", (), BIGINT, where=where)
+        if isinstance(argument, exp.Tuple):
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED,
+                "COUNT(DISTINCT …) of several columns is not supported",
+                "count the rows of SELECT DISTINCT … with the unit key, or write COUNT(DISTINCT a || '/' || b)",
+            )
         bound = self._scalars.bind(argument)
         if isinstance(bound, Literal) and bound.value is not None and not distinct:
             return Measure("count", (), BIGINT, where=where)
@@ -273,11 +279,11 @@ def _result(name: str, arguments: tuple[Scalar, ...]) -> ColumnType:
 
 def _need_order(name: str, what: Scalar) -> None:
     """Texts and keys have no ends that could be released: they are values of single persons."""
-    if not is_number(what.type) and what.type not in {DATE, TIMESTAMP}:
+    if not is_number(what.type) and what.type.family not in TIMES:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
             f"`{name}` does not accept {what.type}",
-            "use GROUP BY with this column instead",
+            "use GROUP BY with this column, or declare its values: `domain: {in: [...]}`",
         )
     _need_no_unit(name, what)
 

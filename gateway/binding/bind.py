@@ -2,11 +2,8 @@
 
 limits → kind of statement → what PostgreSQL says of it → parse → shape → labels and cut → guards
 
-INVARIANT: what is remembered depends on the text, the parameters and the dataset alone, so a hit gives what
+INVARIANT: what is remembered depends on the text, the parameters, the session's time zone and the dataset alone, so a hit gives what
 binding would give. A dataset is recognized by the very object: another one, though equal, starts anew.
-INVARIANT: `is_empty_query` is true only where no row can come back: LIMIT 0, or a WHERE that is false without
-looking at a row, around everything else. Then all tables are empty relations on the twin, so even being wrong here
-would show nothing.
 """
 
 import re
@@ -39,9 +36,15 @@ from gateway.binding.describe import (
     require_same_description,
 )
 from gateway.binding.extensions import postgresql_sql, replace_medians
+from gateway.binding.probes import (
+    PROBED,
+    existence_probe,
+    is_empty_query,
+    is_row_probe,
+    replace_existence,
+)
 from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
 from gateway.binding.queries import QueryBinder
-from gateway.binding.select_list import has_aggregate
 from gateway.binding.sources import close_relation
 from gateway.binding.staging import make_sql
 from gateway.binding.text.allowlist import check_shape
@@ -53,84 +56,27 @@ from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
     intervals_as_casts,
+    plain_numbers,
     with_parameters,
 )
 from gateway.catalog.tables import Dataset
-from gateway.errors import Code, LimitExceeded, Reason, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.catalog.zones import UTC_NAME
+from gateway.errors import (
+    Code,
+    LimitExceeded,
+    NotAggregate,
+    Reason,
+    Refusal,
+    SyntaxRefused,
+    UnsupportedSql,
+)
 from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan
 from gateway.plan.uses import plan_tables, plan_uses
 from gateway.ranges.rounding import rounding_uses
 
-_EQUAL: Final = (exp.EQ, exp.NEQ)
 _UNDEFINED_TABLE: Final = "42P01"
 _NO_RELATION: Final = re.compile(r'relation "(.*)" does not exist', re.DOTALL)
-
-
-def is_empty_query(tree: exp.Expression) -> bool:
-    """Whether the whole statement gives no row."""
-    node = tree
-    while isinstance(node, exp.Subquery):
-        if _limit_0(node):
-            return True
-        node = node.this
-    if _limit_0(node):
-        return True
-    if not isinstance(node, exp.Select):
-        return False
-    where = node.args.get("where")
-    if where is None or not _is_false(where.this):
-        return False
-    one_row = node.args.get("group") is None and (
-        node.args.get("having") is not None or any(has_aggregate(one) for one in node.expressions)
-    )
-    return not one_row and not _empty_set(node)
-
-
-def _empty_set(node: exp.Select) -> bool:
-    """Grouping sets may have an empty one, which gives a row for no rows."""
-    group = node.args.get("group")
-    if group is None:
-        return False
-    sets = (exp.GroupingSets, exp.Rollup, exp.Cube, exp.Tuple)
-    return any(isinstance(one, sets) for one in group.expressions)
-
-
-def _limit_0(node: exp.Expression) -> bool:
-    limit = node.args.get("limit")
-    if isinstance(limit, exp.Fetch):
-        count = limit.args.get("count")
-    else:
-        count = None if limit is None else limit.expression
-    return isinstance(count, exp.Literal) and not count.is_string and count.this == "0"
-
-
-def _is_false(node: exp.Expression) -> bool:
-    """Whether it is false for every row: one of the conditions is, and all of them must be true."""
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, exp.Paren):
-            stack.append(one.this)
-        elif isinstance(one, exp.And):
-            stack += [one.this, one.expression]
-        elif _is_false_alone(one):
-            return True
-    return False
-
-
-def _is_false_alone(node: exp.Expression) -> bool:
-    if isinstance(node, exp.Boolean):
-        return not node.this
-    if not isinstance(node, _EQUAL):
-        return False
-    left, right = node.this, node.expression
-    if not isinstance(left, exp.Literal) or not isinstance(right, exp.Literal):
-        return False
-    if left.is_string or right.is_string or not (left.this.isdigit() and right.this.isdigit()):
-        return False
-    same = int(left.this) == int(right.this)
-    return same if isinstance(node, exp.NEQ) else not same
 
 
 def bind(
@@ -139,15 +85,16 @@ def bind(
     *,
     parameters: Sequence[Given] = (),
     describe: Describe | None = None,
+    zone: str = UTC_NAME,
     search_path: Sequence[str] | None = None,
 ) -> Bound:
-    """What the statement means for someone who sees this dataset, or the refusal.
+    """What the statement means for someone who sees this dataset in a session with this time zone, or the refusal.
 
     With `describe` PostgreSQL is asked first: what it does not take gets its own words and position. `search_path` is
     the session's, under which PostgreSQL describes; without one it is the dataset's.
     """
     statement = classify(strip_database_name(sql, dataset))
-    context = _Context(dataset, search_path)
+    context = _Context(dataset, search_path, zone)
     if describe is None:
         return _bound(statement, context, parameters)
     if statement.kind is StatementKind.PASS:
@@ -178,10 +125,11 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What names are resolved in: the visible dataset and a search path."""
+    """What names are resolved in: the visible dataset and a search path; and the session's time zone."""
 
     dataset: Dataset
     search_path: Sequence[str] | None
+    zone: str
 
 
 def _with_close_relation(refusal: Refusal, dataset: Dataset) -> Refusal:
@@ -226,26 +174,40 @@ def _bind(
     parameters: Sequence[Given],
     *,
     selecting: bool = True,
+    probing: bool = False,
 ) -> Bound:
-    text = intervals_as_casts(statement.query, tokens_of(statement.query))
+    text = plain_numbers(statement.query)
+    text = intervals_as_casts(text, tokens_of(text))
     tokens = tokens_of(text)
     check_lexing(tokens)
     tree = parse(text, tokens)
     check_shape(tree)
     check_literals(tokens, tree)
     tree = replace_medians(with_parameters(tree, parameters))
+    is_row = is_row_probe(tree)
+    exists = existence_probe(tree)
     cutting = CutBuilder(
         context.dataset,
         _names(tokens),
-        empty=is_empty_query(tree),
+        context.zone,
+        empty=probing or is_empty_query(tree),
         selecting=selecting,
         search_path=context.search_path,
     )
-    relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
-    if isinstance(relation, ProtectedRows):
-        raise unit_rows_refusal(relation.plan)
+    if probing:
+        tree.set("limit", exp.Limit(expression=exp.Literal.number(0)))
+    if exists is not None and replace_existence(exists, cutting):
+        probing = True
+    try:
+        relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
+        if isinstance(relation, ProtectedRows):
+            raise unit_rows_refusal(relation.plan)
+    except NotAggregate:
+        if probing or not is_row:
+            raise
+        return _bind(statement, context, parameters, probing=True)
     query = add_interval_ends(relation.query, cutting)
-    if not cutting.steps and not cutting.shortened:
+    if not cutting.steps and not cutting.shortened and not probing:
         if cutting.touched:
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "the statement reads no table")
         return _passing(statement)
@@ -262,6 +224,9 @@ def _bind(
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
+        notices=(PROBED,) if probing else (),
+        zone=context.zone,
+        listed=frozenset(cutting.listed),
     )
     if not cutting.selected:
         return cut
@@ -321,7 +286,7 @@ _OF_THE_MOMENT: Final = frozenset(
 )
 LONGEST_KEPT: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
-_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, tuple[str, ...] | None]
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool, str, tuple[str, ...] | None]
 
 
 class StatementCache:
@@ -336,10 +301,11 @@ class StatementCache:
         sql: str,
         parameters: Sequence[Given] = (),
         describe: Describe | None = None,
+        zone: str = UTC_NAME,
         search_path: tuple[str, ...] | None = None,
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
-        key = (sql, tuple(parameters), describe is not None, search_path)
+        key = (sql, tuple(parameters), describe is not None, zone, search_path)
         found = self._known.find(key)
         if found is None:
             found = self._fresh(key, describe)
@@ -350,10 +316,15 @@ class StatementCache:
         return found
 
     def _fresh(self, key: _Key, describe: Describe | None) -> Bound | Refusal:
-        sql, parameters, _, path = key
+        sql, parameters, _, zone, path = key
         try:
             return bind(
-                sql, self._dataset, parameters=parameters, describe=describe, search_path=path
+                sql,
+                self._dataset,
+                parameters=parameters,
+                describe=describe,
+                zone=zone,
+                search_path=path,
             )
         except Refusal as refusal:
             return refusal.with_traceback(None)

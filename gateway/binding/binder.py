@@ -221,6 +221,10 @@ class Binder(Protocol):
         """Whether the query's rows are the answer itself."""
         ...
 
+    def must_list(self, node: exp.Expression) -> bool:
+        """Whether the groups of this query have to be known."""
+        ...
+
 
 class SelectRows(Protocol):
     """The rows of a SELECT over persons, and what names mean there."""

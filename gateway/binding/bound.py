@@ -14,11 +14,12 @@ underscores than any name in the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from gateway.binding.text.classify import Statement
 from gateway.catalog.tables import Dataset, Table, is_system_table
+from gateway.catalog.zones import UTC_NAME
 from gateway.plan.aggregates import Aggregate, with_limits
 from gateway.plan.fields import Field
 from gateway.plan.formulas import AggregateRef, Cells, Form, Readings, aggregate_places, form_text
@@ -147,7 +148,10 @@ class Cut:
     `uses` are the columns it needs and how, `tables` the tables it reads: what the policy decides on.
     `columns` are the names of the result where they are known without asking the twin, `result` is what
     the twin says of it, when it was asked. `traced` is there where every row of the result comes from one
-    row of a release, `again` where all of its columns are known. `instead` is the same statement with counts, where values are chosen though it groups.
+    row of a release, `again` where all of its columns are known. `instead` is the same
+    statement with counts, where values are chosen though it groups. `zone` is the session's time zone, in which the twin
+    runs the stages and the finishing.
+    `listed` are the releases whose groups have to be known: those that are missing are shown as empty.
     """
 
     statement: Statement
@@ -160,6 +164,9 @@ class Cut:
     traced: TracedSql | None = None
     again: RerunSql | None = None
     instead: "Cut | None" = None
+    notices: tuple[str, ...] = ()
+    zone: str = UTC_NAME
+    listed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -176,13 +183,15 @@ class CutBuilder:
         self,
         dataset: Dataset,
         names: Iterable[str],
+        zone: str = UTC_NAME,
         *,
         empty: bool = False,
         selecting: bool = True,
         search_path: Sequence[str] | None = None,
     ) -> None:
-        """`selecting`: the most frequent keys are chosen, where nothing but their names is asked."""
+        """`zone` is the session's. `selecting`: the most frequent keys are chosen, where nothing but their names is asked."""
         self.dataset = dataset
+        self.zone = zone
         self.search_path = dataset.searched if search_path is None else search_path
         self.empty = empty
         self.selecting = selecting
@@ -195,6 +204,7 @@ class CutBuilder:
         self._hiding = 0
         self.steps: list[Step] = []
         self.touched: set[str] = set()
+        self.listed: set[str] = set()
         self.shortened = False
         self._known: dict[object, str] = {}
         self._aliases: set[str] = set()

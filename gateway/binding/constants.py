@@ -11,8 +11,18 @@ from sqlglot import exp
 
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, read_number, read_value
+from gateway.catalog.zones import find_zone, read_moment
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
-from gateway.plan.fields import BIGINT, BOOLEAN, DATE, INTEGER, NUMERIC, TEXT, TIMESTAMP
+from gateway.plan.fields import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INTEGER,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+)
 from gateway.plan.scalars import Literal
 
 
@@ -71,6 +81,8 @@ def _unreadable(text: str) -> UnsupportedSql:
 
 
 _LONGEST_NUMBER: Final = 60
+# one digit for the month or the day is read as with 0 before it, whatever DateStyle says
+_SHORT_DAY: Final = re.compile(r"^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _UNIVERSAL: Final = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})T"
     r"(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?)Z"
@@ -95,8 +107,10 @@ def number(text: str) -> Literal:
     return Literal(whole, BIGINT) if whole < 2**63 else Literal(value, NUMERIC)
 
 
-def literal(text: str, kind: ColumnType) -> Literal:
-    """A string that is read as a value of a type."""
+def literal(text: str, kind: ColumnType, zone: str = "") -> Literal:
+    """A string that is read as a value of a type; a time without an offset is what the clock of `zone` shows."""
+    if kind == TIMESTAMPTZ:
+        return _moment(text, zone)
     if kind.family is Family.BOOLEAN:
         text = text.strip().lower()
     if kind.family is Family.TEXT:
@@ -104,10 +118,29 @@ def literal(text: str, kind: ColumnType) -> Literal:
     if kind in {DATE, TIMESTAMP} and (universal := _UNIVERSAL.fullmatch(text)) is not None:
         # PostgreSQL reads the zone and does not use it: these types have none
         text = universal["day"] if kind == DATE else f"{universal['day']} {universal['time']}"
+    if kind in {DATE, TIMESTAMP}:
+        text = _SHORT_DAY.sub(lambda day: f"{day[1]}-{day[2]:0>2}-{day[3]:0>2}", text.strip())
     try:
         return Literal(read_value(text, kind), kind)
     except InvalidValue as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
+
+
+def _moment(text: str, zone: str) -> Literal:
+    try:
+        found = read_moment(text.strip(), find_zone(zone))
+    except (InvalidValue, OverflowError) as error:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH,
+            f"`{text[:40]}` is not a {TIMESTAMPTZ} such as 2026-01-31 12:00:00+00",
+        ) from error
+    if found is None:
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            f"the session's time zone `{zone[:63]}` has no known rules",
+            "write the time with its offset, as in '2026-01-31 12:00:00+00'",
+        )
+    return Literal(found, TIMESTAMPTZ)
 
 
 def cast_literal(number: Literal, kind: ColumnType) -> Literal | None:
@@ -177,6 +210,7 @@ TYPE_NAMES: Final = {
     "BOOLEAN": "boolean",
     "DATE": "date",
     "TIMESTAMP": "timestamp without time zone",
+    "TIMESTAMPTZ": "timestamp with time zone",
     "UUID": "uuid",
 }
 

@@ -9,26 +9,43 @@ from typing import Final, Protocol
 
 from sqlglot import exp
 
-from gateway.binding import constants
+from gateway.binding import clocks, constants
 from gateway.binding.calls import (
     as_list,
     bind_call,
-    bind_extract,
-    check_cast,
-    like_pattern,
     make_call,
-    require_number,
-    require_text,
     unsupported_expression,
 )
 from gateway.binding.constants import Span
+from gateway.binding.operands import (
+    as_equality,
+    change_sign,
+    check_cast,
+    compare,
+    join_texts,
+    negate,
+    require_number,
+)
+from gateway.binding.other_spellings import in_plain_words
+from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
+from gateway.binding.time_arithmetic import bind_compared_difference, bind_multiple
+from gateway.binding.time_calls import bind_extract, bind_zone
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import operator_type
-from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, Tie, common_type, is_number, plain
-from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
+from gateway.plan.fields import (
+    BOOLEAN,
+    DATE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Tie,
+    common_type,
+    plain,
+)
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift
 
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",
@@ -48,7 +65,6 @@ _ARITHMETIC: Final[dict[type[exp.Expression], str]] = {
     exp.Mod: "%",
     exp.Pow: "^",
 }
-_PATTERNS: Final[dict[type[exp.Expression], str]] = {exp.Like: "like", exp.ILike: "ilike"}
 _LONGEST_LIST: Final = 1_000
 
 
@@ -69,18 +85,24 @@ Special = Callable[[exp.Expression], Scalar | None]
 class ScalarBinder:
     """Binds expressions where `lookup` says what names mean.
 
-    `special` is asked first: it knows the expressions that something else has computed already.
+    `zone` is the session's time zone. `special` is asked first: it knows the expressions that something else has computed already.
     """
 
     def __init__(
-        self, lookup: Lookup, subqueries: Subqueries | None = None, special: Special | None = None
+        self,
+        lookup: Lookup,
+        zone: str,
+        subqueries: Subqueries | None = None,
+        special: Special | None = None,
     ) -> None:
         self._lookup = lookup
+        self.zone = zone
         self._subqueries = subqueries
         self._special = special
 
     def condition(self, node: exp.Expression, *, filtering: bool = False) -> Scalar:
         """A boolean; `filtering` where NULL and false are the same: a conjunct of WHERE or ON."""
+        node = in_plain_words(node)
         if isinstance(node, exp.Paren):
             return self.condition(node.this, filtering=filtering)
         if isinstance(node, exp.In) and node.args.get("query") is not None:
@@ -97,14 +119,14 @@ class ScalarBinder:
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH, f"a condition must be boolean, not {bound.type}"
             )
-        return bound
+        return as_equality(bound) if filtering else bound
 
     def bind(self, node: exp.Expression) -> Scalar:  # noqa: C901, PLR0911, PLR0912 - one for each kind
         """The expression, or the refusal."""
         if self._special is not None and (known := self._special(node)) is not None:
             return known
         check_brackets(node)
-        node = as_list(node)
+        node = as_list(in_plain_words(node))
         match node:
             case exp.Column():
                 return self._column(node)
@@ -119,9 +141,9 @@ class ScalarBinder:
             case exp.And() | exp.Or():
                 return self._logic(node)
             case exp.Not():
-                return _negated(self.condition(node.this))
+                return negate(self.condition(node.this))
             case exp.Neg():
-                return _minus(require_number(self.bind(node.this)))
+                return change_sign(require_number(self.bind(node.this)))
             case exp.Is():
                 return self._is(node)
             case exp.Between():
@@ -141,19 +163,21 @@ class ScalarBinder:
             case exp.Extract():
                 return self._extract(node)
             case exp.DPipe():
-                left, right = self.pair(node.this, node.expression)
-                both = (require_text(left), require_text(right))
+                both = join_texts(*self.pair(node.this, node.expression))
+                left, right = both
                 return Call("||", both, TEXT, left.nullable or right.nullable)
-            case exp.CurrentDate():
-                return Moment("current_date", DATE)
-            case exp.Localtimestamp() | exp.CurrentTimestamp():
-                return Moment("localtimestamp", TIMESTAMP)
+            case exp.CurrentDate() | exp.CurrentTimestamp() | exp.Localtimestamp():
+                return clocks.current_time(node, self.zone)
+            case exp.AtTimeZone():
+                return bind_zone(node.args["zone"], node.this, self)
             case exp.Substring() | exp.Trim() | exp.StrPosition():
                 return self._worded(node)
         if type(node) in _COMPARISONS:
-            return compare(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
-        if type(node) in _PATTERNS or isinstance(node, exp.Escape):
-            return self._like(node)
+            spans = bind_compared_difference(node.this, node.expression, self)
+            both = spans or self.pair(node.this, node.expression)
+            return compare(_COMPARISONS[type(node)], *both)
+        if is_pattern(node):
+            return bind_pattern(node, self.bind)
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
         raise unsupported_expression(node)
@@ -166,6 +190,8 @@ class ScalarBinder:
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]:
         """Expressions that have one type in common; the untyped ones take it."""
         bound = [None if constants.is_untyped(node) else self.bind(node) for node in nodes]
+        typed = iter(clocks.meet_times([one for one in bound if one is not None], self.zone))
+        bound = [None if one is None else next(typed) for one in bound]
         kind: ColumnType | None = None
         for one in bound:
             if one is not None:
@@ -173,9 +199,13 @@ class ScalarBinder:
                     one.type if kind is None else common_type(plain(kind), plain(one.type)) or kind
                 )
         return [
-            one if one is not None else _untyped(node, kind or TEXT)
+            one if one is not None else self._untyped(node, kind or TEXT)
             for node, one in zip(nodes, bound, strict=True)
         ]
+
+    def _untyped(self, node: exp.Expression, kind: ColumnType) -> Literal:
+        text, kind = constants.untyped_text(node), plain(kind)
+        return constants.null(kind) if text is None else constants.literal(text, kind, self.zone)
 
     def _column(self, node: exp.Column) -> Scalar:
         if isinstance(node.this, exp.Star):
@@ -232,7 +262,8 @@ class ScalarBinder:
             return Call("or", parts, BOOLEAN, any(part.nullable for part in parts))
         for one in among:
             compare("=", what, one)
-        return Call("in", tuple(bound), BOOLEAN, any(one.nullable for one in bound))
+        parts = clocks.without_clock("in", bound)
+        return Call("in", parts, BOOLEAN, any(one.nullable for one in parts))
 
     def _case(self, node: exp.Case) -> Scalar:
         results = [branch.args["true"] for branch in node.args["ifs"]]
@@ -265,7 +296,7 @@ class ScalarBinder:
         kind = constants.column_type(to)
         text = constants.untyped_text(node.this)
         if text is not None:
-            return constants.literal(text, kind)
+            return constants.literal(text, kind, self.zone)
         if isinstance(node.this, exp.Null):
             return constants.null(kind)
         what = self.bind(node.this)
@@ -273,11 +304,16 @@ class ScalarBinder:
             return what
         if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:
             return same
+        zoned = clocks.cast_time(what, kind, self.zone)
+        if zoned is not None:
+            return zoned
         check_cast(what.type, kind)
         return Cast(what, kind)
 
     def _call(self, node: exp.Anonymous) -> Scalar:
         name = name_of_function(node)
+        if name in LISTED and len(node.expressions) == 1:
+            return bind_listed(name, self.bind(node.expressions[0]))
         arguments = [
             one for one in node.expressions if not isinstance(one, (exp.Distinct, exp.Order))
         ]
@@ -305,21 +341,18 @@ class ScalarBinder:
         given = (node.this, node.args.get("expression"))
         return make_call(name, [self.bind(one) for one in given if one is not None])
 
-    def _like(self, node: exp.Expression) -> Scalar:
-        node, pattern = like_pattern(node)
-        if type(node) not in _PATTERNS:
-            raise unsupported_expression(node)
-        word = _PATTERNS[type(node)]
-        if node.args.get("negate"):
-            word = f"not {word}"
-        what = require_text(self.bind(node.this))
-        return Call(word, (what, Literal(pattern, TEXT)), BOOLEAN, what.nullable)
-
     def _arithmetic(self, node: exp.Expression) -> Scalar:
         operator = _ARITHMETIC[type(node)]
         moved = constants.span(node.expression)
         if moved is not None and operator in {"+", "-"}:
             return self._shift(node.this, moved if operator == "+" else -moved)
+        if operator in {"+", "-"}:
+            forward = operator == "+"
+            multiple = bind_multiple(node.this, node.expression, self, forward=forward)
+            if multiple is None and forward:
+                multiple = bind_multiple(node.expression, node.this, self, forward=True)
+            if multiple is not None:
+                return multiple
         left_span = constants.span(node.this)
         if left_span is not None and operator == "+":
             return self._shift(node.expression, left_span)
@@ -334,6 +367,8 @@ class ScalarBinder:
 
     def _shift(self, node: exp.Expression, by: Span) -> Scalar:
         what = self.bind(node)
+        if what.type == TIMESTAMPTZ:
+            return clocks.shift_moment(what, by, self.zone)
         if what.type not in {DATE, TIMESTAMP}:
             raise SyntaxRefused(Code.TYPE_MISMATCH, f"an interval cannot be added to {what.type}")
         return Shift(what, by.months, by.days, by.microseconds, TIMESTAMP)
@@ -346,18 +381,6 @@ class ScalarBinder:
         return self._subqueries
 
 
-def compare(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """A comparison of two values that can be compared."""
-    if common_type(plain(left.type), plain(right.type)) is None:
-        raise SyntaxRefused(
-            Code.TYPE_MISMATCH,
-            f"the operator `{operator}` does not accept {left.type} and {right.type}",
-        )
-    never = operator.endswith("distinct from")
-    nullable = not never and (left.nullable or right.nullable)
-    return Call(operator, (left, right), BOOLEAN, nullable)
-
-
 def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
     """The parts of a chain of ANDs or ORs, however long, without recursion."""
     parts: list[exp.Expression] = []
@@ -366,23 +389,9 @@ def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expressi
         one = stack.pop()
         while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
             one = one.this
+        one = in_plain_words(one)
         if isinstance(one, kind):
             stack += [one.expression, one.this]
         else:
             parts.append(one)
     return parts
-
-
-def _negated(inner: Scalar) -> Scalar:
-    return Call("not", (inner,), BOOLEAN, inner.nullable)
-
-
-def _minus(inner: Scalar) -> Scalar:
-    if isinstance(inner, Literal) and is_number(inner.type) and inner.value is not None:
-        return Literal(-inner.value, inner.type)  # type: ignore[operator]
-    return Call("negate", (inner,), plain(inner.type), inner.nullable)
-
-
-def _untyped(node: exp.Expression, kind: ColumnType) -> Literal:
-    text = constants.untyped_text(node)
-    return constants.null(plain(kind)) if text is None else constants.literal(text, plain(kind))

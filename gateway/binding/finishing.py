@@ -14,6 +14,7 @@ from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import find_output, has_end, is_end
 from gateway.binding.free_select import may_return_rows
 from gateway.binding.joins import ungrouped_column_refusal
+from gateway.binding.listed_ends import bind_listed_end, value_at
 from gateway.binding.scope import Visible, chain_parts, expression_key, kind_of
 from gateway.binding.select_list import Item, add_zone, is_zoned, unwrap_zone
 from gateway.binding.text.dialect import fold_name, identifier, name_of_function
@@ -72,7 +73,10 @@ class FinishingBinder:
 
     def finished(self, query: exp.Select, items: list[Item], plan: Aggregate) -> FreeRelation:
         """The query with the release's name in it."""
-        name = self._rows.queries.cutting.release(plan)
+        cutting = self._rows.queries.cutting
+        name = cutting.release(plan)
+        if self._rows.queries.must_list(self._select):
+            cutting.listed.add(name)
         for one in query.find_all(exp.Identifier):
             if one.this == _HERE:
                 one.set("this", name)
@@ -221,13 +225,20 @@ class FinishingBinder:
         several = split_array_aggregate(node)
         if several is not None:
             return exp.Array(expressions=[self._measure(one) for one in several])
+        ended = bind_listed_end(node, self._rows.scalars)
+        if ended is not None:
+            return value_at(self._column(ended[0]), ended[1])
         measure = self._binder.measure(node)
+        column = self._column(measure)
+        shown = measure.hands_on and is_zoned(measure.arguments[0], self._rows.plan)
+        return add_zone(column) if shown else column
+
+    def _column(self, measure: Measure) -> exp.Column:
+        """The column of the release that has the aggregate."""
         if measure not in self.measures:
             self.measures.append(measure)
         name = f"m{self.measures.index(measure) + 1}"
-        column = exp.Column(this=identifier(name), table=identifier(_HERE))
-        shown = measure.hands_on and is_zoned(measure.arguments[0], self._rows.plan)
-        return add_zone(column) if shown else column
+        return exp.Column(this=identifier(name), table=identifier(_HERE))
 
     def _window(self, node: exp.Window) -> exp.Expression:
         """A window over the released rows; its function is no aggregate of the rows of persons."""
@@ -275,6 +286,6 @@ def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:
         return Visible(field.id, field.type, field)
 
     try:
-        return ScalarBinder(lookup).bind(node).type
+        return ScalarBinder(lookup, "UTC").bind(node).type
     except Refusal:
         return None

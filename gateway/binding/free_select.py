@@ -181,7 +181,7 @@ def expression_type(
         if is_end(one):
             return StagedValue("", DOUBLE)
         if is_aggregate(one):
-            return StagedValue("", Measures(ScalarBinder(lookup)).measure(one).type)
+            return StagedValue("", Measures(ScalarBinder(lookup, "UTC")).measure(one).type)
         if isinstance(one, exp.Exists):
             return StagedValue("", BOOLEAN)
         if isinstance(one, exp.Subquery):
@@ -192,7 +192,7 @@ def expression_type(
     try:
         if isinstance(node, exp.Cast):
             return column_type(node.args["to"])  # whatever is cast, this comes out
-        return ScalarBinder(lookup, None, special).bind(node).type
+        return ScalarBinder(lookup, "UTC", None, special).bind(node).type
     except Refusal:
         return None
 

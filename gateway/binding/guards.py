@@ -28,6 +28,13 @@ _READ: Final = frozenset(
         exp.DType.INTERVAL,
     }
 )
+_SUMS: Final = (exp.Add, exp.Sub, exp.Mul)
+_ENDS: Final = (
+    ("bigint", "18446744073709551615"),
+    ("integer", "4294967295"),
+    ("smallint", "65535"),
+)
+"""How far from a half the numbers of a type are at most, doubled."""
 _DIVISIONS: Final = (exp.Div, exp.Mod, exp.IntDiv)
 # nodes that cannot raise over columns that are there
 _HARMLESS: Final = (
@@ -56,10 +63,16 @@ def with_guards(tree: exp.Expression) -> exp.Expression | None:
         guarded = _guarded(node)
         if node is made:
             return None  # a query is never an operator
+        if isinstance(node, _SUMS) and _size(made) + _size(guarded) > _MOST_NODES // 2:
+            continue  # others matter more
         node.replace(guarded)
-        if sum(1 for _ in made.walk()) > _MOST_NODES:
+        if _size(made) > _MOST_NODES:
             return None
     return made if found else None
+
+
+def _size(tree: exp.Expression) -> int:
+    return sum(1 for _ in tree.walk())
 
 
 def _named(item: exp.Expression) -> exp.Expression:
@@ -72,8 +85,10 @@ def _named(item: exp.Expression) -> exp.Expression:
 def _can_be_guarded(node: exp.Expression) -> bool:
     if isinstance(node, _DIVISIONS):
         return _reads(node.expression)
-    if isinstance(node, exp.Pow):
+    if isinstance(node, (exp.Pow, *_SUMS)):
         return _reads(node)
+    if isinstance(node, exp.Subquery):
+        return _is_value(node)
     if isinstance(node, exp.Cast):
         return node.to.this in _WHOLE | _READ and _reads(node.this)
     if isinstance(node, exp.Anonymous):
@@ -92,9 +107,71 @@ def _guarded(node: exp.Expression) -> exp.Expression:
         return out
     if isinstance(node, exp.Pow):
         return _power(node, node.this, node.expression)
+    if isinstance(node, _SUMS):
+        return _whole_sum(node)
+    if isinstance(node, exp.Subquery):
+        return _single(node)
     if isinstance(node, exp.Cast):
         return _cast(node)
     return _FUNCTIONS[_name(node)](node)
+
+
+def _is_value(node: exp.Subquery) -> bool:
+    """Whether it stands for one value, which it is not where it has several rows."""
+    query, around = node.this, node.parent
+    if not isinstance(query, exp.Select) or node.args.get("alias") is not None:
+        return False
+    if len(query.expressions) != 1 or query.is_star or query.args.get("from_") is None:
+        return False
+    tables = (exp.From, exp.Join, exp.In, exp.Any, exp.All, exp.Exists, exp.SetOperation, exp.CTE)
+    return not isinstance(around, (*tables, exp.Lateral, exp.Subquery, type(None)))
+
+
+def _single(node: exp.Subquery) -> exp.Expression:
+    """The value of a subquery; NULL where it has several rows."""
+    inside = exp.Subquery(
+        this=node.this.copy(),
+        alias=exp.TableAlias(this=identifier("i"), columns=[identifier("c")]),
+    )
+    column, many = exp.column("c", quoted=True), exp.column("n", quoted=True)
+    counted = exp.Window(this=_call("COUNT", exp.Star()))
+    rows = exp.Select(
+        expressions=[column.copy(), exp.Alias(this=counted, alias=identifier("n"))],
+        from_=exp.From(this=inside),
+    )
+    outer = exp.Subquery(this=rows, alias=exp.TableAlias(this=identifier("q")))
+    one = exp.Case(ifs=[exp.If(this=_compared(exp.EQ, many, exp.Literal.number(1)), true=column)])
+    whole = exp.Select(expressions=[one], from_=exp.From(this=outer))
+    whole.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+    return exp.Subquery(this=whole)
+
+
+def _whole_sum(node: exp.Expression) -> exp.Expression:
+    """Whole numbers whose sum, difference or product fits its type; values of other types as they are."""
+    never = exp.Case(ifs=[exp.If(this=exp.false(), true=node.copy())])
+    kind = exp.Cast(this=_call("PG_TYPEOF", never), to=exp.DataType.build("text"))
+    names = [_text(name) for name, _ in _ENDS]
+    wide = node.__class__(
+        this=exp.Paren(this=_in_digits(node.this)),
+        expression=exp.Paren(this=_in_digits(node.expression)),
+    )
+    # from -most - 1 to most
+    twice = exp.Add(
+        this=exp.Mul(this=exp.Paren(this=wide), expression=exp.Literal.number(2)),
+        expression=exp.Literal.number(1),
+    )
+    whole = exp.In(this=kind.copy(), expressions=names)
+    away = exp.Case(ifs=[exp.If(this=whole, true=_call("ABS", twice))])
+    most = exp.Case(
+        this=kind,
+        ifs=[exp.If(this=_text(name), true=exp.Literal.number(end)) for name, end in _ENDS],
+    )
+    return _only(_call("COALESCE", exp.LTE(this=away, expression=most), exp.true()), node)
+
+
+def _in_digits(what: exp.Expression) -> exp.Expression:
+    text = exp.Cast(this=exp.Paren(this=what.copy()), to=exp.DataType.build("text"))
+    return exp.Cast(this=text, to=exp.DataType.build("numeric"))
 
 
 def _name(node: exp.Expression) -> str:
@@ -117,7 +194,7 @@ def _positive(what: exp.Expression) -> exp.Expression:
     return _not_zero(_call("GREATEST", what, _text("0")))
 
 
-def _only(condition: exp.Condition, what: exp.Expression) -> exp.Expression:
+def _only(condition: exp.Expression | exp.Condition, what: exp.Expression) -> exp.Expression:
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=condition, true=what.copy())]))
 
 

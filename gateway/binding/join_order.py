@@ -41,8 +41,9 @@ _Found = list[tuple[JoinPart, Scalar]]
 class JoinOrder:
     """Joins relations whose columns are in one scope; `parts` are the conditions that are left."""
 
-    def __init__(self, dataset: Dataset, scope: Scope, parts: list[JoinPart]) -> None:
+    def __init__(self, dataset: Dataset, scope: Scope, parts: list[JoinPart], zone: str) -> None:
         self._dataset = dataset
+        self._zone = zone
         self._scope = scope
         self._parts = parts
         self._taken: list[exp.Expression] = []
@@ -97,7 +98,9 @@ class JoinOrder:
         """The conditions that both can be joined by; a required one that needs no other relation, too."""
         fields = (*left.fields, *right.fields)
         mine, theirs = {one.id for one in left.fields}, {one.id for one in right.fields}
-        scalars = ScalarBinder(lambda column: refresh_column(self._scope.find(column), fields))
+        scalars = ScalarBinder(
+            lambda column: refresh_column(self._scope.find(column), fields), self._zone
+        )
         found = []
         for part in self._parts:
             try:

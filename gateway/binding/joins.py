@@ -16,7 +16,7 @@ from gateway.binding.binder import (
     Tree,
     tree_leaves,
 )
-from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.join_order import (
     JoinOrder,
     JoinPart,
@@ -27,6 +27,7 @@ from gateway.binding.join_order import (
     naming_key,
     refresh_column,
 )
+from gateway.binding.operands import compare
 from gateway.binding.provenance.unions import using_columns
 from gateway.binding.scope import (
     FromRelation,
@@ -101,7 +102,7 @@ class JoinBinder:
         parts = [JoinPart(one, required=True) for one in on]
         parts += [JoinPart(one) for one in self._pending if is_column_equality(one)]
         parts += [JoinPart(one, implied=True) for one in common]
-        order = JoinOrder(self._staging.dataset, scope, parts)
+        order = JoinOrder(self._staging.dataset, scope, parts, self._staging.zone)
         plan = order.joined([node for node, _ in made])
         self._pending[:] = [one for one in self._pending if not order.has_taken(one)]
         return plan, scope
@@ -141,7 +142,9 @@ class JoinBinder:
         both.merged = left.merged
         condition: Scalar | None = None
         if join.args.get("on") is not None:
-            condition = ScalarBinder(both.find).condition(join.args["on"], filtering=True)
+            condition = ScalarBinder(both.find, self._staging.zone).condition(
+                join.args["on"], filtering=True
+            )
         if isinstance(condition, Literal) and condition.value is True:
             condition = None  # ON true
         return rows.joined(condition, keeps=side == "LEFT"), both
@@ -161,7 +164,9 @@ class JoinBinder:
                 "write JOIN … ON with an equality of columns",
             )
         fields = (*left[0].fields, *right[0].fields)
-        scalars = ScalarBinder(lambda column: refresh_column(both.find(column), fields))
+        scalars = ScalarBinder(
+            lambda column: refresh_column(both.find(column), fields), self._staging.zone
+        )
         using = [fold_name(name) for name in join.args.get("using") or []]
         parts = [self._using(name, left, right, both, side) for name in using]
         if join.args.get("on") is not None:

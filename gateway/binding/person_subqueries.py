@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from gateway.binding.binder import Binder, Environment, Key, SelectRows, Tree
-from gateway.binding.expressions import ScalarBinder, Subqueries, compare
+from gateway.binding.expressions import ScalarBinder, Subqueries
 from gateway.binding.join_order import conjoin, conjunct_nodes, refresh_column
 from gateway.binding.joins import JoinBinder, ungrouped_column_refusal, whole_row_refusal
+from gateway.binding.operands import compare
 from gateway.binding.scope import Scope, Visible, expression_key, unknown_column_refusal
 from gateway.binding.select_list import Item, has_aggregate, has_window, items_of
 from gateway.binding.staging import StageBinder
@@ -79,7 +80,7 @@ class Beside:
         self.around = around
         self.plan = plan
         self.scope = scope
-        self.scalars = ScalarBinder(self.lookup)
+        self.scalars = ScalarBinder(self.lookup, queries.cutting.zone)
 
     def lookup(self, column: exp.Column) -> Visible:
         return refresh_column(self.scope.find(column), self.plan.fields)
@@ -129,8 +130,8 @@ class PersonQuery:
         inside = Inside(rows, joining.build(tree), joining.scope)
         self._rows, self._inside = rows, inside
         self._inner = None if subqueries is None else subqueries(inside)
-        inside.scalars = ScalarBinder(self._own, self._inner)
-        conditions = ScalarBinder(inside.lookup, self._inner)
+        inside.scalars = ScalarBinder(self._own, rows.queries.cutting.zone, self._inner)
+        conditions = ScalarBinder(inside.lookup, rows.queries.cutting.zone, self._inner)
         self._keep([conditions.condition(part, filtering=True) for part in pending])
         self.items = items_of(query, joining.scope)
 
@@ -211,6 +212,7 @@ class PersonQuery:
         # the key is the unit that is compared; which one that is, the conditions say
         grouping = PerUnitGrouping(
             self._own,
+            self._cutting.zone,
             self._inner,
             self._beyond,
             [Key("k1", Ref(units[0]), identity)] if units else [],

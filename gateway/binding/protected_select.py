@@ -27,6 +27,7 @@ from gateway.binding.person_subqueries import by_names, first_of_each, resolve_n
 from gateway.binding.scope import Scope, Visible, expression_key
 from gateway.binding.select_list import (
     Item,
+    add_moment,
     add_zone,
     format_bucket,
     group_keys,
@@ -34,9 +35,11 @@ from gateway.binding.select_list import (
     has_window,
     is_zoned,
     items_of,
+    local_period,
 )
 from gateway.binding.staging import StageBinder
 from gateway.binding.subqueries import SubqueryBinder
+from gateway.binding.tiles import bind_tile, is_tile
 from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
 from gateway.binding.unit_aggregates import PerUnitGrouping
 from gateway.binding.windows import bind_order, bind_window
@@ -61,7 +64,7 @@ class ProtectedSelect:
         self.scope = Scope([], outer)
         self.plan: Node
         self._inner = SubqueryBinder(self)
-        self.scalars = ScalarBinder(self.lookup, self._inner, self._window)
+        self.scalars = ScalarBinder(self.lookup, queries.cutting.zone, self._inner, self._window)
 
     def bind(self, tree: Tree, alias: str) -> Relation:
         """The whole SELECT."""
@@ -227,7 +230,9 @@ class ProtectedSelect:
                 "move the GROUP BY into a subquery",
             )
         having = node.args.get("having")
-        grouping = PerUnitGrouping(self.lookup, self._inner, self._ungrouped, keys)
+        grouping = PerUnitGrouping(
+            self.lookup, self.scalars.zone, self._inner, self._ungrouped, keys
+        )
         grouping.collect([item.node for item in items])
         if having is not None:
             grouping.collect([having.this])
@@ -250,12 +255,7 @@ class ProtectedSelect:
         sets: list[tuple[int, ...]],
         node: exp.Select | None = None,
     ) -> FreeRelation:
-        keys = [
-            replace(key, show=add_zone)
-            if key.show is None and is_zoned(key.scalar, self.plan)
-            else key
-            for key in keys
-        ]
+        keys = [self._without_zone(key) for key in keys]
         if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED, "constants are not supported in grouping sets"
@@ -274,10 +274,23 @@ class ProtectedSelect:
         )
         return finishing.finished(query, items, plan)
 
+    def _without_zone(self, key: Key) -> Key:
+        """The key as a local time, whose zone the finishing adds again, where both tell the same rows apart."""
+        if key.show is not None:
+            return key
+        shown = local_period(key.scalar, self.scalars.zone)
+        if shown is not None:
+            return replace(key, scalar=shown, show=add_moment)
+        return replace(key, show=add_zone) if is_zoned(key.scalar, self.plan) else key
+
     def _window(self, node: exp.Expression) -> Scalar | None:
         if not isinstance(node, exp.Window):
             return None
-        call = bind_window(node, ScalarBinder(self.lookup, self._inner))
+        inside = ScalarBinder(self.lookup, self.scalars.zone, self._inner)
+        if is_tile(node):
+            staging = StageBinder(self.queries.cutting, self.around)
+            return bind_tile(node, self.plan, inside, self.queries.cutting, staging.value)
+        call = bind_window(node, inside)
         name = self.queries.cutting.alias("window")
         self.plan = Window(self.plan, ((name, call),))
         return Ref(self.plan.fields[-1])

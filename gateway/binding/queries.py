@@ -14,6 +14,7 @@ from gateway.binding.binder import (
 from gateway.binding.bound import CutBuilder
 from gateway.binding.free_select import FreeSelect, bind_values
 from gateway.binding.joins import is_protected_tree, unit_value_refusal
+from gateway.binding.kept_public_rows import with_kept_rows
 from gateway.binding.protected_select import ProtectedSelect
 from gateway.binding.scope import Scope
 from gateway.binding.set_operations import combine_rows
@@ -30,6 +31,7 @@ class QueryBinder:
     def __init__(self, cutting: CutBuilder, root: exp.Expression) -> None:
         self.cutting = cutting
         self._roots: set[int] = set()
+        self._listed: list[exp.Expression] = []
         node = root
         while isinstance(node, exp.Subquery):
             node = node.this
@@ -38,6 +40,10 @@ class QueryBinder:
     def is_root(self, node: exp.Expression) -> bool:
         """Whether the query's rows are the answer itself."""
         return id(node) in self._roots
+
+    def must_list(self, node: exp.Expression) -> bool:
+        """Whether the groups of this query have to be known, as groups that are missing are shown as empty."""
+        return any(one is node for one in self._listed)
 
     def query(
         self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
@@ -76,6 +82,11 @@ class QueryBinder:
         alias: str = "",
     ) -> Relation:
         """A SELECT; `tree` is its FROM where that was read already."""
+        if tree is None and (
+            kept := with_kept_rows(node, around, self.cutting.dataset, self.cutting.hidden)
+        ):
+            node, released = kept
+            self._listed.append(released)
         inside = around.inside(node.args.get("with_"))
         from_ = node.args.get("from_")
         joins = list(node.args.get("joins") or [])

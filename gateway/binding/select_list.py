@@ -11,7 +11,8 @@ formats are read by what they show.
 `date_trunc` of a date is a local time in the source, and a time with a zone in PostgreSQL: PostgreSQL makes a
 timestamptz of the date by the zone of whoever asks, and truncates in that zone. The local time it stands for is
 the same in every zone, so the source groups by that, and the finishing puts the zone back on the twin, where it is
-known.
+known. The same holds for `date_trunc` of a time with a zone on the session's clock, from days upwards: no two days begin
+at one moment, but for one that the clock skipped, and in which no row is.
 """
 
 import re
@@ -21,7 +22,7 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
-from gateway.binding import constants
+from gateway.binding import clocks, constants
 from gateway.binding.aggregates import is_aggregate
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.scope import FromRelation, Scope, column_text
@@ -30,12 +31,13 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
 from gateway.functions.table import function_of
 from gateway.functions.times import call_date_trunc
+from gateway.functions.zoned_times import reads_clock
 from gateway.plan.aggregates import PerUnit
-from gateway.plan.fields import DATE, TIMESTAMP
+from gateway.plan.fields import DATE, TIMESTAMP, TIMESTAMPTZ
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Project
-from gateway.plan.scalars import Call, Ref, Scalar, Shift
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, Shift, walk_scalar
 
 _QUERIES = (exp.Select, exp.SetOperation)
 
@@ -274,6 +276,7 @@ def format_bucket(node: exp.Expression, scalars: ScalarBinder) -> Bucket | None:
     what = scalars.bind(node.expressions[0])
     pattern = constants.string(node.expressions[1])
     unit = None if pattern is None else _unit(pattern)
+    what = clocks.local_time(what, scalars.zone)
     if unit is None or what.type not in {DATE, TIMESTAMP}:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
@@ -330,6 +333,17 @@ def is_zoned(scalar: Scalar, below: Node) -> bool:
     return looked is not None and looked.is_zoned and scalar.parts[1].type == DATE
 
 
+def local_period(scalar: Scalar, zone: str) -> Scalar | None:
+    """The local time that begins a period, where the scalar is its moment on the session's clock."""
+    match scalar:
+        case Call("timezone", (Literal(name), period)) if (
+            name == zone and scalar.type == TIMESTAMPTZ and clocks.is_day_start(period)
+        ):
+            return period if any(map(reads_clock, walk_scalar(period))) else None
+        case _:
+            return None
+
+
 def _maker(column: str, below: Node) -> tuple[Scalar, Node] | None:
     """The expression that a column came from, and the relation that reads."""
     for node in walk_nodes(below):
@@ -349,6 +363,11 @@ def _maker(column: str, below: Node) -> tuple[Scalar, Node] | None:
 def add_zone(column: exp.Expression) -> exp.Expression:
     """The local time as PostgreSQL shows it."""
     return exp.Cast(this=column, to=exp.DataType(this=_TO))
+
+
+def add_moment(column: exp.Expression) -> exp.Expression:
+    """The moment of the local time that a key stands for; in brackets it is a moment to what reads the result, too."""
+    return exp.Paren(this=add_zone(column))
 
 
 def strip_zone(value: exp.Expression, kind: ColumnType) -> exp.Expression:

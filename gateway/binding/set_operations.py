@@ -12,8 +12,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from gateway.binding.binder import ProtectedRows
-from gateway.binding.expressions import compare
 from gateway.binding.join_order import conjoin
+from gateway.binding.operands import compare
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import BOOLEAN, Field, Tie

@@ -32,6 +32,7 @@ class StageBinder:
         self.dataset = cutting.dataset
         self._cutting = cutting
         self._around = around
+        self.zone = cutting.zone
 
     def relation(self, leaf: Leaf) -> Node:
         """A free relation of a FROM as a node of a plan."""

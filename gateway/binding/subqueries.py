@@ -15,7 +15,8 @@ from gateway.binding.binder import (
     SelectRows,
     Tree,
 )
-from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.clocks import meet_times
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.join_order import (
     common_equalities,
     conjoin,
@@ -23,6 +24,7 @@ from gateway.binding.join_order import (
     naming_key,
 )
 from gateway.binding.joins import JoinBinder, is_protected_tree, looks_out
+from gateway.binding.operands import compare
 from gateway.binding.person_subqueries import Inside, PersonQuery
 from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
@@ -45,13 +47,11 @@ class SubqueryBinder:
         return self._bound(node.this, None, filtering=True)
 
     def member(self, node: exp.In, *, filtering: bool) -> Scalar:
-        if isinstance(node.this, exp.Tuple):
-            raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "IN with several columns is not supported", "use EXISTS"
-            )
         query = node.args["query"]
         inner = query.this if isinstance(query, exp.Subquery) else query
-        return self._bound(inner, self._rows.scalars.bind(node.this), filtering=filtering)
+        listed = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        what = tuple(self._rows.scalars.bind(one) for one in listed)
+        return self._bound(inner, what, filtering=filtering)
 
     def value(self, node: exp.Subquery) -> Scalar:
         rows, query = self._rows, node.this
@@ -77,7 +77,9 @@ class SubqueryBinder:
             )
         return self._staging().value(relation)
 
-    def _bound(self, query: exp.Expression, what: Scalar | None, *, filtering: bool) -> Scalar:
+    def _bound(
+        self, query: exp.Expression, what: tuple[Scalar, ...] | None, *, filtering: bool
+    ) -> Scalar:
         rows = self._rows
         while isinstance(query, exp.Subquery) and len(_used(query)) == 1:
             query = query.this
@@ -96,9 +98,16 @@ class SubqueryBinder:
             return self._mark_rows(relation, what, filtering=filtering)
         if what is None:
             return self._staging().exists(relation)
+        if len(what) != 1:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "IN with several columns of public or released rows is not supported",
+                "join these rows, or use EXISTS",
+            )
         constant, field = self._staging().members(relation)
-        compare("=", what, Ref(field))
-        return StagedMember(what, constant)
+        member, _ = meet_times((what[0], Ref(field)), self._rows.queries.cutting.zone)
+        compare("=", member, Ref(field))
+        return StagedMember(member, constant)
 
     def _tree(self, query: exp.Select) -> tuple[Tree, Environment]:
         rows = self._rows
@@ -111,7 +120,7 @@ class SubqueryBinder:
         query: exp.Select,
         tree: Tree,
         around: Environment,
-        what: Scalar | None,
+        what: tuple[Scalar, ...] | None,
         *,
         filtering: bool,
     ) -> Scalar:
@@ -120,7 +129,9 @@ class SubqueryBinder:
         joining = JoinBinder(StageBinder(rows.queries.cutting, around), rows.scope, pending)
         inside = Inside(rows, joining.build(tree), joining.scope)
         scalars = ScalarBinder(
-            inside.lookup, SubqueryBinder(inside) if is_protected_tree(tree) else None
+            inside.lookup,
+            rows.queries.cutting.zone,
+            SubqueryBinder(inside) if is_protected_tree(tree) else None,
         )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]
@@ -130,11 +141,11 @@ class SubqueryBinder:
         conditions += [one for one in common if not column_ids(one) <= within]
         if what is not None:
             items = items_of(query, joining.scope)
-            if len(items) != 1:
-                raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
-            item = scalars.bind(items[0].node)
-            _check_nulls(what, item, filtering=filtering)
-            conditions.append(compare("=", what, item))
+            _require_columns(what, len(items))
+            for one, listed in zip(what, items, strict=True):
+                item = scalars.bind(listed.node)
+                _check_nulls(one, item, filtering=filtering)
+                conditions.append(compare("=", *meet_times((one, item), scalars.zone)))
         mine = {one.id for one in inside.plan.fields}
         own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
@@ -145,14 +156,18 @@ class SubqueryBinder:
             inner, conjoin([one for one in conditions if not column_ids(one) <= mine])
         )
 
-    def _mark_rows(self, rows: ProtectedRows, what: Scalar | None, *, filtering: bool) -> Scalar:
+    def _mark_rows(
+        self, rows: ProtectedRows, what: tuple[Scalar, ...] | None, *, filtering: bool
+    ) -> Scalar:
         if what is None:
             return self._marked(rows.plan, None)
-        if len(rows.names) != 1:
-            raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
-        item = Ref(rows.plan.fields[0])
-        _check_nulls(what, item, filtering=filtering)
-        return self._marked(rows.plan, compare("=", what, item))
+        _require_columns(what, len(rows.names))
+        conditions, zone = [], self._rows.queries.cutting.zone
+        for one, field in zip(what, rows.plan.fields, strict=False):
+            item = Ref(field)
+            _check_nulls(one, item, filtering=filtering)
+            conditions.append(compare("=", *meet_times((one, item), zone)))
+        return self._marked(rows.plan, conjoin(conditions))
 
     def _marked(self, inner: Node, condition: Scalar | None) -> Scalar:
         rows = self._rows
@@ -176,6 +191,14 @@ def _is_simple(query: exp.Select) -> bool:
     if any(query.args.get(slot) is not None for slot in slots):
         return False
     return not any(has_aggregate(one) or has_window(one) for one in query.expressions)
+
+
+def _require_columns(what: tuple[Scalar, ...], many: int) -> None:
+    if len(what) != many:
+        raise SyntaxRefused(
+            Code.SQL_SYNTAX,
+            f"the subquery of IN must return {'one column' if len(what) == 1 else f'{len(what)} columns'}",
+        )
 
 
 def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:

@@ -20,12 +20,19 @@ class PerUnitGrouping:
     """One grouping by person."""
 
     def __init__(
-        self, lookup: Lookup, subqueries: Subqueries | None, ungrouped: Lookup, keys: list[Key]
+        self,
+        lookup: Lookup,
+        zone: str,
+        subqueries: Subqueries | None,
+        ungrouped: Lookup,
+        keys: list[Key],
     ) -> None:
+        """`zone` is the session's time zone."""
         self._lookup = lookup
+        self._zone = zone
         self._ungrouped = ungrouped
         self._keys = keys
-        self._binder = Measures(ScalarBinder(lookup, subqueries))
+        self._binder = Measures(ScalarBinder(lookup, zone, subqueries))
         self._measures: list[Measure] = []
         self._places: dict[int, int] = {}
 
@@ -77,7 +84,7 @@ class PerUnitGrouping:
                     return Ref(fields[place])
             return None
 
-        return ScalarBinder(self._ungrouped, None, known)
+        return ScalarBinder(self._ungrouped, self._zone, None, known)
 
 
 def _aggregates(node: exp.Expression) -> list[exp.Expression]:

@@ -63,8 +63,8 @@ def operand_copies(scalar: Scalar, ranges: Mapping[str, Range]) -> tuple[int, ..
             return function_of(scalar).copies(scalar, _Known(ranges))
         case Cast():
             return (_of_cast(scalar),)
-        case Shift():
-            return (4,)
+        case Shift(months=months, days=days, microseconds=rest):
+            return (4 if months and (days or rest) else 2,)
         case Case():
             return (conversion_of(scalar.results),) * len(scalar.parts)
         case _:

@@ -1,13 +1,17 @@
-"""The current time in a plan, and what in it depends on the session's time zone.
+"""The current time in a plan, and the clocks that it reads.
 
-`current_date` and `localtimestamp` become constants: one moment for the whole statement, in the zone it is given in.
-The source computes in UTC. There a time with a zone is a moment, whatever zone it is shown in; but the day or the hour
-of it, a text without an offset read as one, and days added to it depend on the zone.
+`current_date`, `localtimestamp` and `current_timestamp` become constants: one moment for the whole statement, on the
+clock that it is given on. What is made of constants and a named clock alone becomes a constant, too.
 
-INVARIANT: where the answer could differ between two zones, the plan is said to read them.
+A time with a zone is a moment. The day or the hour of it, a text without an offset that is read as one, and days that are
+added to it depend on a zone. Binding writes the name of that zone into the plan (`gateway/binding/clocks.py`).
+
+INVARIANT: a plan means the same whatever the time zones of the session, the source and the gateway are:
+`require_named_clocks` finds what reads a clock and names none.
 """
 
 from datetime import UTC, datetime
+from typing import Final
 
 from gateway.catalog.types import Kind
 from gateway.catalog.values import Value
@@ -23,6 +27,7 @@ from gateway.plan.scalars import (
     transform,
     walk_scalar,
 )
+from gateway.ranges.constant_times import constant_time
 
 
 def fold_moments(plan: Node, now: datetime) -> Node:
@@ -52,7 +57,13 @@ def fold_scalar(scalar: Scalar, now: datetime) -> Scalar:
             raise BrokenPlan("a moment of a type that has no time")
         return Literal(value, one.type)
 
-    return transform(scalar, fold)
+    def settle(one: Scalar) -> Scalar:
+        made = fold(one)
+        if isinstance(made, Call) and made.function in {"timezone", "trunc_in_zone"}:
+            return constant_time(made) or made
+        return made
+
+    return transform(scalar, settle)
 
 
 def reads_time(plan: Node) -> bool:
@@ -65,32 +76,32 @@ def reads_time(plan: Node) -> bool:
     )
 
 
-# these look at moments and at nothing of them
-_OF_MOMENTS = frozenset({"=", "<>", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null"})
+# these look at moments and at nothing of them, or name the clock that they read
+_OF_MOMENTS: Final = frozenset(
+    {"=", "<>", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null"}
+    | {"is distinct from", "is not distinct from", "timezone", "trunc_in_zone"}
+    | {"coalesce", "nullif", "greatest", "least"}
+)
 
 
-def depends_on_zone(plan: Node) -> bool:
-    """Whether a day, an hour or a text of a time with a zone is made or read anywhere."""
-    return any(is_zone_dependent(scalar) for node in walk_nodes(plan) for scalar in node.scalars)
+def require_named_clocks(plan: Node) -> None:
+    """Fail where a time with a zone is taken apart, or made, by a clock that nothing names."""
+    for node in walk_nodes(plan):
+        for scalar in node.scalars:
+            if any(map(_reads_unnamed_clock, walk_scalar(scalar))):
+                raise BrokenPlan("an expression reads the clock of no zone")
 
 
-def is_zone_dependent(scalar: Scalar) -> bool:
-    """The same of one expression."""
-    return any(_reads(one) for one in walk_scalar(scalar))
-
-
-def _reads(scalar: Scalar) -> bool:
+def _reads_unnamed_clock(scalar: Scalar) -> bool:
+    zoned = [one.type.kind is Kind.TIMESTAMPTZ for one in scalar.parts]
     match scalar:
-        case Call():
-            zoned = [_is_zoned(part) for part in scalar.parts]
-            moments = scalar.function.lower() in _OF_MOMENTS and all(zoned)
-            return any(zoned) and not moments
-        case Cast():
-            return _is_zoned(scalar) or _is_zoned(scalar.what)
-        case Shift() | Literal():
-            return _is_zoned(scalar)
-    return False
-
-
-def _is_zoned(scalar: Scalar) -> bool:
-    return scalar.type.kind is Kind.TIMESTAMPTZ
+        case Call(name):
+            if name in {"timezone", "trunc_in_zone"}:
+                return False
+            mixed = any(zoned) and not all(zoned)
+            made = scalar.type.kind is Kind.TIMESTAMPTZ and not all(zoned)
+            return made or mixed or (any(zoned) and name not in _OF_MOMENTS)
+        case Cast() | Shift():
+            return any(zoned) or scalar.type.kind is Kind.TIMESTAMPTZ
+        case _:
+            return False

@@ -24,6 +24,7 @@ from typing import Final
 
 from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.types import ColumnType, Family, Kind, parse_type
+from gateway.catalog.zones import UTC_NAME
 
 DEFAULT_SCHEMA: Final = "public"
 """The schema that shows a table whose name has none, in a dataset without a search path."""
@@ -64,6 +65,8 @@ class Column:
 
     `is_path_key`: the unit path of another table leads to it.
 
+    `hides_nulls`: an answer has no group for its NULL.
+
     INVARIANT: an `is_array` column, whose elements have the type `type`, is in no plan and in no visible part: row rules read
     it by columns that are a `membership`, which are true or false.
     """
@@ -78,6 +81,7 @@ class Column:
     max_length: int | None = None
     is_path_key: bool = field(default=False, repr=False)
     is_array: bool = field(default=False, repr=False)
+    hides_nulls: bool = field(default=False, repr=False)
     membership: Membership | None = field(default=None, repr=False)
 
     @property
@@ -239,19 +243,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The tables of one policy file."""
+    """The tables of one policy file, and the time zone in which a session begins."""
 
     name: str
     unit: str
     tables: tuple[Table, ...]
     search_path: tuple[str, ...] = ()
+    time_zone: str = UTC_NAME
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.tables):
             raise ValueError("two tables have one name")
         for table in self.tables:
             for column in table.columns:
-                if column.joins is not None and self.find(column.joins) is None:
+                if column.joins is not None and not joins_somewhere(column.joins, self._by_name):
                     raise ValueError(f"`{table.name}.{column.name}` joins what is not there")
 
     @cached_property
@@ -294,6 +299,14 @@ def membership_column(array: Column, value: str) -> Column:
         nullable=False,
         membership=Membership(array.name, value),
     )
+
+
+def joins_somewhere(target: ColumnRef, tables: Mapping[str, Table]) -> bool:
+    """Whether the column is there, or may be: the columns of a public table can come from the source."""
+    table = tables.get(target.table)
+    if table is None:
+        return False
+    return table.column(target.column) is not None or (table.public and not table.columns)
 
 
 def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:

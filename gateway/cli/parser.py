@@ -122,7 +122,7 @@ def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
-    actions = _group(commands, "policy", "check, explain, compare and begin policies")
+    actions = _group(commands, "policy", "begin, check, preview, explain and compare policies")
     check = _command(
         actions, "check", "policy", "check policy files, and whether they fit their sources"
     )
@@ -160,6 +160,38 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
     diff.add_argument("--json", action="store_true", help="print JSON")
+    preview = _command(
+        actions,
+        "preview",
+        "policy_preview",
+        "show how exact counts would be at the default price, and how many questions fit",
+    )
+    preview.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        help="a directory of policies, or files; default: policies",
+    )
+    preview.add_argument("--offline", action="store_true", help="do not look at the sources")
+    preview.add_argument("--json", action="store_true", help="print JSON")
+    bounds = _command(
+        actions,
+        "bounds",
+        "policy_bounds",
+        "find bounds of columns with noise, for a price that the ledger is charged",
+    )
+    bounds.add_argument(
+        "columns", metavar="TABLE.COLUMN", nargs="+", help="a number, date or timestamp of a policy"
+    )
+    bounds.add_argument("--epsilon", metavar="E", required=True, help="for all columns together")
+    bounds.add_argument(
+        "--between",
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="where to look; default: what the type can hold, within a billion",
+    )
+    bounds.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    _settings(bounds, (*_STATE_OPTIONS, "statement_timeout"))
     init = _command(
         actions,
         "init",

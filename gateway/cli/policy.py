@@ -2,14 +2,17 @@
 
 import argparse
 import json
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gateway.admin.check_policies import (
     PolicyCheck,
+    check_files,
     check_json,
     check_sources,
     complete_from_sources,
+    review_offline,
 )
 from gateway.admin.cost_estimate import CostForecast
 from gateway.admin.explain import (
@@ -21,6 +24,7 @@ from gateway.admin.explain import (
     subject_and_policy,
 )
 from gateway.admin.instance import open_foundation
+from gateway.admin.proposal.marks import MARK, lines_to_decide
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning, printable
 from gateway.config import Settings
@@ -49,44 +53,65 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     readings = read_paths(Path(path) for path in arguments.paths)
     checked = [_checked(reading, offline=arguments.offline) for reading in readings]
-    failed = any(each.problems for each in checked)
     if arguments.json:
         print(json.dumps({"checked": [check_json(each) for each in checked]}, indent=2))
     else:
         for each in checked:
             _print_checked(each, offline=arguments.offline)
-    return int(failed)
+        _print_next(checked, arguments.paths)
+    return int(any(each.has_failed for each in checked))
 
 
 def _checked(reading: PolicyReading, *, offline: bool) -> PolicyCheck:
-    return (
-        PolicyCheck(reading, reading.problems, reading.warnings)
-        if offline
-        else check_sources(reading)
-    )
+    if offline:
+        return review_offline(check_files(reading))
+    return check_sources(reading, statistics=True)
 
 
 def _print_checked(checked: PolicyCheck, *, offline: bool) -> None:
     for problem in checked.problems:
         print(printable(problem.detail))
         _print_hint(problem)
-    for warning in checked.warnings:
-        print(printable(f"{warning.place}: warning: {warning.message}"))
-        _print_hint(warning)
     for dataset, error in checked.unreachable:
-        print(printable(f"note: {dataset}: not checked against its source, {error.detail}"))
+        print(printable(f"{dataset}: the source was not looked at: {error.detail}"))
+        _print_hint(error)
     for dataset, proof in checked.proofs:
         print(printable(f"note: {dataset}.{proof.table}: {proof.message}"))
+    hints: set[str] = set()
+    for warning in checked.warnings:
+        print(printable(f"{warning.place}: warning: {warning.message}"))
+        if warning.hint not in hints:  # many columns have one remedy
+            _print_hint(warning)
+        hints.add(warning.hint)
     loaded = checked.reading.loaded
     if loaded is not None and not checked.problems:
+        away = dict(checked.unreachable)
         for policy in loaded.policies.values():
-            reached = not offline and policy.name not in dict(checked.unreachable)
-            fits = ", and it fits its source" if reached else ""
             print(
                 f"{policy.name}: {len(policy.dataset.tables)} tables and {len(policy.rules)} rules"
-                f" are well{fits}"
+                f" are well{_of_source(policy.name, away, offline=offline)}"
             )
         print(f"hash: {loaded.digest}")
+
+
+def _of_source(dataset: str, away: Collection[str], *, offline: bool) -> str:
+    if offline:
+        return "; the source was not looked at (--offline)"
+    return ", but the source was not looked at" if dataset in away else ", and it fits its source"
+
+
+def _print_next(checked: Sequence[PolicyCheck], paths: Sequence[str]) -> None:
+    """What is left to do, and the command for it."""
+    where = " ".join(paths)
+    undecided = sum(one.undecided for one in checked)
+    if undecided:
+        print(f"{lines_to_decide(undecided)}: search for `{MARK}`, and remove the mark of each")
+    if any(one.problems for one in checked):
+        return
+    if any(one.unreachable for one in checked):
+        print("next: start the source, or say --offline")
+    elif any(one.reading.loaded and one.reading.loaded.policies for one in checked):
+        print(f"next: `gateway policy preview {where}`")
 
 
 def _print_hint(problem: OperatorError) -> None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from gateway.admin.proposal.key_graph import KeyGraph, key_graph
@@ -13,6 +14,7 @@ from gateway.admin.proposal.policy_text import (
     Proposer,
     propose_policy,
     public_tables,
+    search_path,
 )
 from gateway.admin.proposal.unit_candidates import (
     UnitCandidate,
@@ -24,7 +26,7 @@ from gateway.admin.proposal.unit_candidates import (
 )
 from gateway.cli.output import printable
 from gateway.engines.catalog.annotations import read_annotations
-from gateway.engines.catalog.describe import describe_source
+from gateway.engines.catalog.describe import SourceTables, describe_source
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.policy import InvalidSource, SourceUrl, resolve_variables, source_from
@@ -48,11 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
             "this login may not read any table of the source",
             "grant SELECT on the tables to it",
         )
+    own_path = described.search_path
+    described = replace(described, search_path=search_path(graph, described))
     named = [name for part in arguments.public or () for name in part.split(",") if name]
-    public = public_tables(graph, described.search_path[0], named)
-    unit, guessed = _unit(arguments.unit, graph, described.search_path[0])
+    public = public_tables(graph, described, named)
+    unit, guessed = _unit(arguments.unit, graph, described)
     proposal = propose_policy(
-        Proposer(graph, unit, described.search_path[0], public - {unit.table}, annotations),
+        Proposer(graph, unit, described, own_path, public - {unit.table}, annotations),
         arguments.dataset or _dataset(source),
         written if "${" in written else "${SOURCE_URL}",
         guessed=guessed,
@@ -63,20 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _unit(written: str | None, graph: KeyGraph, schema: str) -> tuple[UnitCandidate, bool]:
+def _unit(written: str | None, graph: KeyGraph, source: SourceTables) -> tuple[UnitCandidate, bool]:
     """The unit, and whether it is a guess that nobody has confirmed."""
     if written is not None:
-        return named_unit(graph, schema, written), False
+        return named_unit(graph, source, written), False
     candidates = find_candidates(graph)
     if candidates and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        return _asked(candidates[:_MOST_OFFERED], graph, schema), False
+        return _asked(candidates[:_MOST_OFFERED], graph, source), False
     clear = clear_winner(candidates)
     if clear is None:
         raise refuse_unclear(graph, candidates)
     return clear, True
 
 
-def _asked(candidates: Sequence[UnitCandidate], graph: KeyGraph, schema: str) -> UnitCandidate:
+def _asked(
+    candidates: Sequence[UnitCandidate], graph: KeyGraph, source: SourceTables
+) -> UnitCandidate:
     """The unit that somebody at a terminal chooses; the first candidate if they press Enter."""
     _say(["Whose privacy is protected? Choose the table of persons:"])
     _say(f"  {at}  {one.table[1]}.{one.key}  ({told(one)})" for at, one in enumerate(candidates, 1))
@@ -93,7 +99,7 @@ def _asked(candidates: Sequence[UnitCandidate], graph: KeyGraph, schema: str) ->
                 return candidates[int(chosen) - 1]
             continue
         try:
-            return named_unit(graph, schema, chosen)
+            return named_unit(graph, source, chosen)
         except OperatorError as error:
             _say([error.detail])
 

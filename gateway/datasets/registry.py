@@ -99,6 +99,7 @@ class DatasetRegistry:
             TotalScalarSql(),
             salt=policy.name,
             emit=self._emit,
+            zone=policy.dataset.time_zone,
             search_path=policy.dataset.search_path,
         )
         return serve_dataset(policy, source, self._currency(policy))
@@ -146,7 +147,9 @@ class WireSessions:
         """
         view = self._view(subject, entry)
         names = SessionNames(subject.name, entry.dataset or "", process)
-        line = self.twin.line(subject.name, view.shown, {**settings, **names.settings()})
+        zone = {"TimeZone": view.dataset.time_zone}
+        own = {} if "timezone" in map(str.lower, settings) else zone
+        line = self.twin.line(subject.name, view.shown, {**own, **settings, **names.settings()})
         return WireSession(subject, entry, view.shown, view.dataset, line)
 
     def require_same(self, room: WireSession, purpose: str | None) -> None:

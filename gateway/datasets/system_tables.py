@@ -16,13 +16,13 @@ from typing import Any, Final
 from gateway.budget.account import analyst_account
 from gateway.budget.report import AccountBalance, RateLimitBalance
 from gateway.catalog.domains import Anything, Domain, Values
-from gateway.catalog.tables import OWN_TABLES, SCHEMA, ColumnRef, Table
+from gateway.catalog.tables import OWN_TABLES, SCHEMA, Column, ColumnRef, Table
 from gateway.catalog.values import Value
 from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.view import Question, rules_for
 from gateway.errors import REASON, Code
 from gateway.plan.relations import StagedRows
-from gateway.policy.decide import usable_columns_by
+from gateway.policy.decide import usable_columns_by, usable_levels_by
 from gateway.policy.policy import AnswerSettings, Operation, Policy
 from gateway.policy.subjects import Subject
 from gateway.requests.request import PastQuestion, Request
@@ -66,7 +66,9 @@ class OwnRows:
             said: dict[str, Any] = {"name": column.name, "type": str(column.type)}
             if (domain := _domain(column.domain)) is not None:
                 said["domain"] = domain
-            found.setdefault((dataset, table.name), []).append({**said, "use": uses})
+            levels = {use: level for use, level in uses.items() if level is not None}
+            said |= {"use": list(uses), **({"levels": levels} if levels else {})}
+            found.setdefault((dataset, table.name), []).append(said)
         names = list(dict.fromkeys(dataset for dataset, _ in found))
         return {
             "datasets": [
@@ -126,20 +128,31 @@ class OwnRows:
         for dataset, table, column, uses in self._columns(question):
             domain = _domain(column.domain)
             shown = None if domain is None else str(domain)
-            yield dataset, table.name, column.name, str(column.type), shown, ", ".join(uses)
+            ways = (f"{use} ({level})" if level else use for use, level in uses.items())
+            yield dataset, table.name, column.name, str(column.type), shown, ", ".join(ways)
 
     def _queries(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
         for one in self.questions(subject, _MOST_QUESTIONS):
             yield one.query_id, one.at, one.sql, one.outcome, one.reason, one.charged.value
 
-    def _columns(self, question: Question) -> Iterable[tuple[str, Table, Any, list[str]]]:
+    def _columns(
+        self, question: Question
+    ) -> Iterable[tuple[str, Table, Column, Mapping[str, str | None]]]:
+        """Each column with the ways in which it may be used, and the finest level of each, if it has one."""
         for serving in self.served.of(question):
             rules = rules_for(question, serving.policy)
             uses = usable_columns_by(rules)
+            levels = usable_levels_by(rules)
             for table in serving.views.of(rules).dataset.tables:
                 for column in table.columns:
-                    ways = uses.get(ColumnRef(table.name, column.name), frozenset())
-                    shown = [one.value for one in Operation if one in ways or table.public]
+                    reference = ColumnRef(table.name, column.name)
+                    ways = uses.get(reference, frozenset())
+                    finest = levels.get(reference, {})
+                    shown = {
+                        one.value: finest.get(one)
+                        for one in Operation
+                        if one in ways or table.public
+                    }
                     yield serving.policy.name, table, column, shown
 
 

@@ -27,11 +27,14 @@ from gateway.binding.text.classify import classify
 from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.binding.text.search_path import read_search_path
 from gateway.binding.top_k import can_select
-from gateway.catalog.tables import Dataset
+from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.catalog.zones import clock_time, find_session_zone
 from gateway.errors import Code, UnsupportedSql
 from gateway.lru_cache import LruCache
 from gateway.policy.applicable import ApplicableRules, Peer, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
+from gateway.policy.generalization import generalize
+from gateway.policy.levels import ReadLevel
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
@@ -42,14 +45,17 @@ from gateway.twin.visible_tables import search_path
 _MOST: Final = 256
 _MOST_PERMITTED: Final = 128
 
-PermittedKey: TypeAlias = tuple[int, tuple[tuple[str, Rows], ...]]
+PermittedKey: TypeAlias = tuple[
+    int, tuple[tuple[str, Rows], ...], tuple[tuple[ColumnRef, ReadLevel], ...]
+]
 
 
 @dataclass(frozen=True)
 class View:
     """The part of a dataset that may be seen, as it is bound against and as the twin shows it.
 
-    `permitted` are bound statements over the rows that a subject may read, by the statement and these rows. Each keeps
+    `permitted` are bound statements over the rows that a subject may read, by the statement, these rows and the levels
+    of columns. Each keeps
     the statement that it was made from, so no other statement has its identity.
     """
 
@@ -61,7 +67,7 @@ class View:
     )
 
 
-Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[TwinSession]]
+Borrow: TypeAlias = Callable[[str, VisibleTables, str], AbstractContextManager[TwinSession]]
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
 
@@ -71,7 +77,10 @@ def new_query_id() -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A request with its subject and its way in. `asked_at` is on the clock of the session's time zone."""
+    """A request with its subject and its way in.
+
+    From binding on `asked_at` is on the clock of the session's time zone.
+    """
 
     request: Request
     subject: Subject
@@ -84,7 +93,7 @@ class Question:
 class BoundQuery:
     """A question that is bound and permitted: the releases of `bound` read permitted rows alone.
 
-    `session` borrows a session on the twin that shows what the subject may see.
+    `session` borrows a session on the twin that shows what the subject may see, in the time zone of the question.
     """
 
     question: Question
@@ -118,7 +127,9 @@ class Views:
         """The question as it will be answered, or the refusal."""
         rules = rules_for(question, self.policy)
         view, request = self.of(rules), question.request
-        session = partial(borrow, question.subject.name, view.shown)
+        zone = find_session_zone(request.zone or view.dataset.time_zone)
+        question = replace(question, asked_at=clock_time(zone, question.asked_at))
+        session = partial(borrow, question.subject.name, view.shown, zone)
         path = searched_by(request, view)
 
         with ExitStack() as borrowed:
@@ -137,17 +148,18 @@ class Views:
                 asked = postgresql_sql(classify(sql).query or sql)
                 wanted = said(asked, request.types).parameters
                 parameters = parameter_literals(
-                    request.parameters, [one.type_name for one in wanted]
+                    request.parameters, [one.type_name for one in wanted], zone
                 )
             bound = view.statements.bind(
-                request.sql, parameters, lambda sql: said(sql).columns, path
+                request.sql, parameters, lambda sql: said(sql).columns, zone, path
             )
         if isinstance(bound, PassThrough):
             return BoundQuery(question, bound, decide(rules), session)
         cut, decision = bound, decide(rules, bound.tables, bound.uses)
         rows = tuple(sorted(decision.rows.items()))
+        levels = tuple(sorted(decision.levels.items(), key=lambda one: one[0]))
         _, permitted = view.permitted.get(
-            (id(cut), rows), lambda: (cut, _permitted(cut, decision, self.policy))
+            (id(cut), rows, levels), lambda: (cut, _permitted(cut, decision, self.policy))
         )
         return BoundQuery(question, permitted, decision, session)
 
@@ -190,12 +202,13 @@ def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
 
 
 def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
-    if not decision.rows:
+    if not decision.rows and not decision.levels:
         return cut
 
     def permitted(step: Step) -> Step:
         if not isinstance(step, Release):
             return step
-        return replace(step, plan=filter_rows(step.plan, policy.dataset, decision.rows))
+        plan = generalize(step.plan, decision.levels)
+        return replace(step, plan=filter_rows(plan, policy.dataset, decision.rows))
 
     return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

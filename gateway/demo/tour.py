@@ -265,6 +265,16 @@ _STOPS: tuple[TourStop | TourStatement, ...] = (
         "1",
     ),
     TourStop(
+        "Prescriptions name no patient: each has the patient of its visit, and may be joined with it.",
+        "alice",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT p.drug, COUNT(*) AS prescriptions, AVG(v.cost) AS mean_cost FROM prescriptions p"
+        " JOIN visits v ON p.visit_id = v.visit_id GROUP BY p.drug ORDER BY prescriptions DESC LIMIT 4",
+        "0.5",
+    ),
+    TourStop(
         "Individual rows are never returned.",
         "alice",
         "/v1/query",

@@ -21,6 +21,7 @@ import duckdb
 from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from gateway.catalog.zones import UTC_NAME
 from gateway.engines.timeout import StatementWatch
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.state.connections import close_broken
@@ -54,7 +55,6 @@ _LIMIT: Final = "limit"
 _POOL: Final = "pool"
 _PINNED: Final = {
     "default_transaction_read_only": "on",
-    "TimeZone": "UTC",
     "DateStyle": "ISO",
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
@@ -85,13 +85,16 @@ class Connections:
 
     @classmethod
     def open(
-        cls, url: URL, size: int, spare: int, search_path: Sequence[str] = ()
+        cls,
+        url: URL,
+        size: int,
+        spare: int,
+        search_path: Sequence[str] = (),
+        zone: str = UTC_NAME,
     ) -> "Connections":
-        """Make the pools; no connection is opened yet."""
-        return cls(
-            _engine(url, search_path, pool_size=size),
-            _engine(url, search_path, pool_size=spare, max_overflow=0),
-        )
+        """Make the pools; no connection is opened yet. `zone` is the time zone of their sessions."""
+        main = _engine(url, search_path, zone, pool_size=size)
+        return cls(main, _engine(url, search_path, zone, pool_size=spare, max_overflow=0))
 
     def on_connect(self, told: Callable[..., None]) -> None:
         """Call this for every new connection, before its first statement."""
@@ -182,7 +185,7 @@ def statement_stopper(connection: Connection, watch: StatementWatch) -> Callable
     return cancel
 
 
-def _engine(url: URL, search_path: Sequence[str], **pool: int) -> Engine:
+def _engine(url: URL, search_path: Sequence[str], zone: str, **pool: int) -> Engine:
     # no ping before use: a statement that meets a dead connection is asked again on a new one
     return create_engine(
         url,
@@ -190,14 +193,16 @@ def _engine(url: URL, search_path: Sequence[str], **pool: int) -> Engine:
         pool_timeout=0 if "max_overflow" in pool else 30,
         pool_reset_on_return="rollback",
         isolation_level="AUTOCOMMIT",
-        connect_args=_arguments(url, search_path),
+        connect_args=_arguments(url, search_path, zone),
         hide_parameters=True,
         **pool,
     )
 
 
-def _arguments(url: URL, search_path: Sequence[str]) -> dict[str, Any]:
-    options = " ".join(f"-c {name}={value}" for name, value in _PINNED.items())
+def _arguments(url: URL, search_path: Sequence[str], zone: str) -> dict[str, Any]:
+    # views of the source may read its clock; nothing that the gateway renders does
+    pinned = {**_PINNED, "TimeZone": zone}
+    options = " ".join(f"-c {name}={value}" for name, value in pinned.items())
     options += _searching(search_path)
     given = url.query.get("options", "")
     return {"connect_timeout": PATIENCE_S, "options": f"{given} {options}".strip()}

@@ -28,6 +28,7 @@ from duckdb_sqlalchemy import Dialect
 from sqlalchemy import URL, Select
 
 from gateway.cancellation import Computation, SourceEnd, call_when_cancelled
+from gateway.catalog.zones import UTC_NAME
 from gateway.engines.catalog.describe import duckdb_tables
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
 from gateway.engines.duckdb_process.pool import (
@@ -124,11 +125,18 @@ atexit.register(_LAUNCHER.close)
 class DuckDbDatabase:
     """The database in one DuckDB file. Safe among threads."""
 
-    def __init__(self, url: URL, failures: Failures, search_path: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        url: URL,
+        failures: Failures,
+        search_path: Sequence[str] = (),
+        zone: str = UTC_NAME,
+    ) -> None:
         self.failures = failures
         self.search_path = tuple(search_path)
         self.statements = DuckdbStatements()
         config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
+        config["TimeZone"] = zone
         places = places_for(os.cpu_count() or 1)
         settings = ProcessSettings(url.database or "", config, places, self.search_path)
         self.pool = Pool(settings, _LAUNCHER)

@@ -22,6 +22,7 @@ from sqlalchemy.sql import quoted_name
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Table
+from gateway.catalog.zones import UTC_NAME
 from gateway.engines.catalog.describe import SourceTables
 from gateway.engines.connections import Connections, split_parts
 from gateway.engines.duckdb_preparation import DuckDbDatabase
@@ -101,8 +102,9 @@ class SourceDatabase:
         size: int = 4,
         spare: int = _SPARE,
         search_path: Sequence[str] = (),
+        zone: str = UTC_NAME,
     ) -> "SourceDatabase":
-        """Make the database object. The first query connects.
+        """Make the database object. The first query connects. `zone` is the time zone of its sessions.
 
         INVARIANT: the search path by which the source finds a table is the one by which its catalog is read.
         """
@@ -110,14 +112,15 @@ class SourceDatabase:
         failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
             return cls(
-                DuckDbDatabase(there, failures, search_path),
+                DuckDbDatabase(there, failures, search_path, zone),
                 "duckdb",
                 expressing,
                 salt,
                 emit,
                 parts,
             )
-        database = PostgresqlDatabase(Connections.open(there, size, spare, search_path), failures)
+        connections = Connections.open(there, size, spare, search_path, zone)
+        database = PostgresqlDatabase(connections, failures)
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:

@@ -118,3 +118,8 @@ def period_starts(part: str, first: int, last: int, most: int) -> list[int] | No
 def moment_at(microseconds: int) -> datetime:
     """The timestamp without a zone."""
     return (_EPOCH_MOMENT + timedelta(microseconds=microseconds)).replace(tzinfo=None)
+
+
+def instant_at(microseconds: int) -> datetime:
+    """The moment, in UTC."""
+    return _EPOCH_MOMENT + timedelta(microseconds=microseconds)

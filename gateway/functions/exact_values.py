@@ -12,11 +12,21 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
-from gateway.functions.calendar import days_of, microseconds_of
+from gateway.functions.calendar import (
+    DAY,
+    Civil,
+    days_from,
+    days_of,
+    microseconds_of,
+    moment_at,
+    months_later,
+)
 from gateway.plan.scalars import Call, Scalar
 
 _MOST_DIGITS: Final = 10**30
 _EXACT_FLOAT: Final = 2**40
+_FIRST: Final = days_from(Civil(1, 1, 1)) * DAY
+_LAST: Final = days_from(Civil(10_000, 1, 1)) * DAY - 1
 
 
 class NotComputed(Exception):
@@ -66,6 +76,24 @@ def timestamp(value: Known) -> datetime:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - without a zone
     raise NotComputed
+
+
+def shifted_time(value: Known, months: int, days: int, microseconds: int) -> Known:
+    """A date or timestamp moved by an interval: months first, to the end of a shorter month, then days and the rest.
+
+    NULL outside of the calendar, as the engines have it.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, date) or (isinstance(value, datetime) and value.tzinfo is not None):
+        raise NotComputed
+    moved = microseconds_of(timestamp(value))
+    for by, rest in ((months, 0), (0, days * DAY + microseconds)):
+        whole, within = divmod(moved, DAY)
+        moved = months_later(whole, by) * DAY + within + rest
+        if not _FIRST <= moved <= _LAST:
+            return None
+    return moment_at(moved)
 
 
 def exact_number(value: Value) -> Fraction | None:

@@ -225,6 +225,9 @@ class Operands(Protocol):
     def in_microseconds(self, place: int) -> Bounds:
         """Of a date or timestamp."""
 
+    def length(self, place: int) -> Bounds:
+        """How long a text can be, where its values are listed."""
+
     def as_results(self) -> list[Bounds]:
         """Of all operands, each as a value of the type of the call."""
 

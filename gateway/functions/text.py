@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from gateway.catalog.types import Kind
 from gateway.errors import Code, UnsupportedSql
 from gateway.functions import copy_counts as copies
 from gateway.functions import costs, result_sizes
@@ -18,19 +19,73 @@ from gateway.functions.function import (
     Nullable,
     Nulls,
     Operands,
+    RangeOf,
     Signature,
     no_range,
 )
 from gateway.functions.range_arithmetic import Bounds, bounds
+from gateway.plan.like_pattern import matches_like
 from gateway.plan.scalars import Call, Literal, Scalar
 
 _MOST_JOINED: Final = 16
-_LONGEST_TEXT: Final = 2**30
+LONGEST_LENGTH: Final = 2**30
+"""The length of a text of which nothing is known."""
+LENGTHS: Final = frozenset({"length", "char_length", "position", "strpos"})
+_MOST_COMPARED: Final = 10_000
 
 
-def _place(_: Call, __: Operands) -> Bounds:
-    """A length, or a place in a text."""
-    return bounds(0, _LONGEST_TEXT, 1)
+def _length(_: Call, operands: Operands) -> Bounds:
+    found = operands.length(0)
+    return bounds(0, LONGEST_LENGTH, 1) if found.range is None else found
+
+
+def _place(text: int) -> RangeOf:
+    """A place in the text that is the operand of this number; 0 where it is not found."""
+
+    def find(_: Call, operands: Operands) -> Bounds:
+        found = operands.length(text).range
+        return bounds(0, LONGEST_LENGTH if found is None else found.high + 1, 1)
+
+    return find
+
+
+def _of_texts(value: Callable[[Sequence[Any]], Known]) -> Evaluate:
+    """Of texts and constants that are there; the blanks at the end of a `char(n)` are read in several ways."""
+
+    def evaluate(call: Call, values: Sequence[Known]) -> Known:
+        if any(one.type.kind is Kind.CHAR for one in call.parts):
+            raise NotComputed
+        return value(values)
+
+    return evaluate
+
+
+def _cut(values: Sequence[Known]) -> Known:
+    """`substr`: places begin at 1, and a length counts from the place that is asked for."""
+    text, start, *length = values
+    if not isinstance(text, str) or not isinstance(start, int):
+        raise NotComputed
+    if not length:
+        return text[max(start - 1, 0) :]
+    if not isinstance(length[0], int):
+        raise NotComputed
+    return text[max(start - 1, 0) : max(start - 1 + length[0], 0)]
+
+
+def _is_like(call: Call, values: Sequence[Known]) -> Known:
+    text, pattern = values
+    if call.parts[0].type.kind is Kind.CHAR:
+        raise NotComputed
+    if not isinstance(text, str) or not isinstance(pattern, str):
+        raise NotComputed
+    folded = call.function.endswith("ilike")
+    if folded and not (text.isascii() and pattern.isascii()):
+        raise NotComputed
+    if folded:
+        text, pattern = text.lower(), pattern.lower()
+    if len(text) * len(pattern) > _MOST_COMPARED:
+        raise NotComputed
+    return matches_like(text, pattern) is not call.function.startswith("not ")
 
 
 def _of_ascii(fold: Callable[[str], str]) -> Evaluate:
@@ -69,7 +124,8 @@ LENGTH: Final = Function(
     signature=Signature((TEXTS,), TO_INTEGER, nullable=Nullable.WITH_FIRST),
     nulls=Nulls.STRICT,
     computes=False,
-    range=_place,
+    range=_length,
+    evaluate=_of_texts(lambda values: len(values[0])),
     cost=costs.per_character(3),
     size=result_sizes.type_size,
     copies=copies.once,
@@ -83,16 +139,22 @@ LEFT: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
+    evaluate=_of_texts(lambda values: values[0][: int(values[1])]),
     cost=costs.per_character(6),
     size=result_sizes.text_up_to(1),
     copies=copies.once,
 )
-RIGHT: Final = replace(LEFT, name="right")
+RIGHT: Final = replace(
+    LEFT,
+    name="right",
+    evaluate=_of_texts(lambda values: values[0][max(len(values[0]) - int(values[1]), 0) :]),
+)
 SUBSTR: Final = replace(
     LEFT,
     name="substr",
     signature=Signature((TEXTS, WHOLE), TO_TEXT, 2, 3, frozenset({1, 2})),
     size=result_sizes.text_up_to(2),
+    evaluate=_of_texts(_cut),
 )
 BTRIM: Final = Function(
     name="btrim",
@@ -122,17 +184,25 @@ POSITION: Final = Function(
     signature=Signature((TEXTS,), TO_INTEGER, 2, 2),
     nulls=Nulls.STRICT,
     computes=False,
-    range=_place,
+    range=_place(1),
+    evaluate=_of_texts(lambda values: values[1].find(values[0]) + 1),
     cost=costs.search(needle=0, text=1),
     size=result_sizes.type_size,
     copies=copies.once,
 )
-STRPOS: Final = replace(POSITION, name="strpos", cost=costs.search(needle=1, text=0))
+STRPOS: Final = replace(
+    POSITION,
+    name="strpos",
+    range=_place(0),
+    evaluate=_of_texts(lambda values: values[0].find(values[1]) + 1),
+    cost=costs.search(needle=1, text=0),
+)
 STARTS_WITH: Final = replace(
     POSITION,
     name="starts_with",
     signature=Signature((TEXTS,), TO_BOOLEAN, 2, 2),
     range=no_range,
+    evaluate=_of_texts(lambda values: values[0].startswith(values[1])),
     cost=costs.per_character(2),
 )
 JOINED: Final = Function(
@@ -141,6 +211,7 @@ JOINED: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
+    evaluate=_of_texts("".join),
     cost=costs.per_character(2),
     size=result_sizes.total_length,
     copies=copies.once,
@@ -150,6 +221,7 @@ CONCAT: Final = replace(
     name="concat",
     signature=Signature((TEXTS,), TO_TEXT, 1, _MOST_JOINED),
     nulls=Nulls.OWN,  # it passes NULL over
+    evaluate=_of_texts(lambda values: "".join(one or "" for one in values)),
 )
 LIKE: Final = Function(
     name="like",
@@ -157,6 +229,7 @@ LIKE: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
+    evaluate=_is_like,
     cost=costs.pattern(folded=False),
     size=result_sizes.type_size,
     copies=copies.pattern,

@@ -63,7 +63,7 @@ class Field:
     """`id` is unique among the columns of a relation; `origins` are the source columns it tells of.
 
     `texts` is how many texts it may be put together from: what doubles again and again is cut off. `keys` are the keys of
-    unit paths that it holds.
+    unit paths that it holds. `hides_nulls`: an answer has no group for its NULL.
     """
 
     id: str
@@ -74,6 +74,7 @@ class Field:
     tie: Tie = Tie.NONE
     texts: int = 1
     keys: frozenset[PathKey] = field(default=frozenset(), repr=False)
+    hides_nulls: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

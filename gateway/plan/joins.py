@@ -260,7 +260,7 @@ def conditions_beyond_unit(condition: Scalar | None, left: Node, right: Node) ->
 
 def _far_side(one: Field) -> Field:
     tie = Tie.NONE if one.tie is Tie.NONE else Tie.SOMETIMES
-    return replace(one, nullable=True, tie=tie)
+    return replace(one, nullable=True, tie=tie, hides_nulls=False)
 
 
 def column_equalities(

@@ -82,6 +82,28 @@ def read_pattern(pattern: str) -> Pattern:
     return Pattern(start, tuple(floating), gap, end)
 
 
+def matches_like(text: str, pattern: str) -> bool:
+    """Whether a text matches a pattern: each floating piece is taken where it stands first."""
+    pieces = read_pattern(pattern)
+    if pieces.end is None:
+        return len(text) == len(pieces.start) and _stands_at(pieces.start, text, 0)
+    last = len(text) - len(pieces.end)
+    if len(text) < pieces.least or not _stands_at(pieces.end, text, last):
+        return False
+    place = len(pieces.start)
+    for one in pieces.floating:
+        places = range(place + one.gap, last - len(one.piece) + 1)
+        found = next((at for at in places if _stands_at(one.piece, text, at)), None)
+        if found is None:
+            return False
+        place = found + len(one.piece)
+    return _stands_at(pieces.start, text, 0) and place + pieces.gap <= last
+
+
+def _stands_at(piece: Piece, text: str, place: int) -> bool:
+    return all(one in {None, text[place + at]} for at, one in enumerate(piece))
+
+
 def with_escape(pattern: str, escape: str) -> str | None:
     """The pattern with the backslash for its escape sign; None where it ends in that sign, or the sign is none."""
     if len(escape) > 1:

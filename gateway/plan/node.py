@@ -125,7 +125,9 @@ def make_field(name: str, scalar: Scalar) -> Field:
         if texts > MOST_TEXTS:
             raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement builds a text in too many steps")
     tells = scalar_origins(scalar)
-    return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts, keys)
+    made = Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts, keys)
+    hides_nulls = isinstance(scalar, Ref) and scalar.field.hides_nulls
+    return replace(made, hides_nulls=True) if hides_nulls else made
 
 
 def require_boolean(condition: Scalar) -> None:

@@ -84,6 +84,7 @@ class Scan:
             else frozenset(),
             tie=Tie.ALWAYS if ties else Tie.NONE,
             keys=keys,
+            hides_nulls=column.hides_nulls,
         )
 
     def _keys(self, column: Column) -> Iterator[PathKey]:
@@ -145,7 +146,8 @@ class Filter(SameRows):
         """Whether it keeps one row of each unit at most: that with the number 1 among the rows of the unit.
 
         INVARIANT: this is a matter of the statement that runs, whatever the tables hold. The rows are numbered by the
-        unit alone, and between the numbers and the filter no node adds rows.
+        unit alone, and between the numbers and the filter no node adds rows. Numbers are cut to the declared rows of a
+        unit: where that is 1, all rows may have the number 1, so this says nothing.
         """
         return any(
             _is_first(one) and _numbers_units(one, self.child) for one in conjuncts(self.condition)
@@ -246,7 +248,8 @@ def _numbers_units(condition: Scalar, below: Node) -> bool:
         if isinstance(node, Window):
             for name, call in node.items:
                 if name == column.field.id:
-                    return call.function == "row_number" and all(map(is_unit, call.partition))
+                    by_unit = bool(call.partition) and all(map(is_unit, call.partition))
+                    return call.function == "row_number" and by_unit and _counts_rows(node.child)
         elif isinstance(node, Project):
             made = {
                 field.id: scalar for field, (_, scalar) in zip(node.fields, node.items, strict=True)
@@ -256,6 +259,12 @@ def _numbers_units(condition: Scalar, below: Node) -> bool:
             return False
         node = node.child
     return False
+
+
+def _counts_rows(numbered: Node) -> bool:
+    """Whether a number above 1 stays above 1 when it is cut to the declared rows of a unit."""
+    label = numbered.label
+    return isinstance(label, Protected) and label.rows != 1
 
 
 def below_filters(node: Node) -> Node:

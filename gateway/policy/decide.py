@@ -12,7 +12,7 @@ a forbidden row gets anywhere. Values are compared as data; none is ever SQL tex
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from gateway.catalog.tables import (
@@ -32,6 +32,7 @@ from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules
 from gateway.policy.combinations import require_together
+from gateway.policy.levels import ColumnLevel, ReadLevel, ReadLevels
 from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest_budget
 from gateway.policy.row_rules import BoundMembership, BoundRows, BoundTest
 from gateway.policy.subjects import Subject
@@ -81,12 +82,16 @@ _VERBS: Mapping[Operation, str] = {
 
 @dataclass(frozen=True)
 class Decision:
-    """A permission: its budget, the rows that may be read, and the ids of the rules behind it."""
+    """A permission: its budget, the rows that may be read, and the ids of the rules behind it.
+
+    `levels` are the columns that the statement may read no finer than by a level.
+    """
 
     purpose: str | None
     budget: Budget
     rows: Mapping[str, Rows]
     because: tuple[str, ...]
+    levels: ReadLevels = field(default_factory=dict)
 
 
 def decide(
@@ -107,7 +112,48 @@ def decide(
     require_together(restrictions, (one.column for one in columns))
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
     because = tuple(sorted(rule.id for rule in reasons))
-    return Decision(rules.purpose, smallest_budget(budgets), _rows(rules, granting), because)
+    finest = {use: _finest(by, use) for use, by in granting.items()}
+    rows = _rows(rules, finest)
+    levels = _read_levels(finest)
+    return Decision(rules.purpose, smallest_budget(budgets), rows, because, levels)
+
+
+def _finest(rules: tuple[Rule, ...], use: Use) -> tuple[Rule, ...]:
+    """The rules that grant the use by its finest level: only their rows may be read so finely."""
+    if isinstance(use, TableUse) or not rules:
+        return rules
+    places = {rule: _place(_level(rule, use)) for rule in rules}
+    least = min(places.values())
+    return tuple(rule for rule in rules if places[rule] == least)
+
+
+def _level(rule: Rule, use: ColumnUse) -> ColumnLevel | None:
+    """The level by which a rule grants a use; None: as the column is."""
+    return rule.levels.get(use.operation, {}).get(use.column)
+
+
+def _place(level: ColumnLevel | None) -> int:
+    return -1 if level is None else level.place
+
+
+def _read_levels(granting: Mapping[Use, tuple[Rule, ...]]) -> ReadLevels:
+    """How each column is read: everywhere by the coarsest of the levels of its uses, in aggregates by theirs."""
+    found: dict[ColumnRef, list[ColumnLevel]] = {}
+    measured: dict[ColumnRef, ColumnLevel | None] = {}
+    for use, by in granting.items():
+        if isinstance(use, ColumnUse) and by:
+            level = _level(by[0], use)
+            if use.operation is Operation.AGGREGATE:
+                measured[use.column] = level
+            if level is not None:
+                found.setdefault(use.column, []).append(level)
+    levels: dict[ColumnRef, ReadLevel] = {}
+    for column, there in found.items():
+        coarsest = max(there, key=_place)
+        # what is not aggregated has no finer level in aggregates
+        finest = measured.get(column, coarsest)
+        levels[column] = ReadLevel(coarsest.level, None if finest is None else finest.level)
+    return levels
 
 
 def require_permits(rules: ApplicableRules) -> None:
@@ -148,6 +194,19 @@ def usable_columns_by(rules: ApplicableRules) -> Mapping[ColumnRef, frozenset[Op
             )
             if ways:
                 found[reference] = ways
+    return found
+
+
+def usable_levels_by(rules: ApplicableRules) -> Mapping[ColumnRef, Mapping[Operation, str]]:
+    """The finest levels of the columns that the rules permit by levels alone, for each operation."""
+    found: dict[ColumnRef, dict[Operation, str]] = {}
+    for column, operations in usable_columns_by(rules).items():
+        for operation in operations:
+            use = ColumnUse(column, operation)
+            given = [_level(rule, use) for rule in rules.permits if _grants(rule, use)]
+            named = [one for one in given if one is not None]
+            if given and len(named) == len(given):
+                found.setdefault(column, {})[operation] = min(named, key=_place).level.name
     return found
 
 

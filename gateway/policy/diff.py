@@ -277,10 +277,9 @@ def _rule(about: str, was: Rule, now: Rule) -> Iterator[Change]:
     if (was.use is None) is not (now.use is None):
         message = "it is about every use" if now.use is None else "it is about some uses alone"
         yield Change(_by_effect(now, more=now.use is None), about, message)
+    yield from _limits_of_columns(about, was, now)
     if was.rows != now.rows:
         yield Change("changed", about, "it speaks of other rows")
-    if was.together != now.together:
-        yield Change(_restriction(was, now), about, "it restricts other combinations of columns")
     if was.budget is not None and now.budget is not None and was.budget != now.budget:
         wider = now.budget.epsilon > was.budget.epsilon
         narrower = now.budget.epsilon < was.budget.epsilon
@@ -288,6 +287,13 @@ def _rule(about: str, was: Rule, now: Rule) -> Iterator[Change]:
         yield Change(
             direction, about, f"its budget is {_said(now.budget)}, was {_said(was.budget)}"
         )
+
+
+def _limits_of_columns(about: str, was: Rule, now: Rule) -> Iterator[Change]:
+    if was.levels != now.levels:
+        yield Change("changed", about, "it permits columns by other levels")
+    if was.together != now.together:
+        yield Change(_restriction(was, now), about, "it restricts other combinations of columns")
 
 
 def _restriction(was: Rule, now: Rule) -> str:

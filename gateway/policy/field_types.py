@@ -150,6 +150,7 @@ MOST_TIMEOUTS = 1_000
 WIDEST_COUNTS = 1_000_000_000
 LONGEST_TEXTS = 10_000
 MOST_TOGETHER = 1_000
+MOST_LEVELS = 20
 
 TableName = Annotated[
     str,
@@ -189,6 +190,10 @@ UnitKey = Annotated[
 _UNIT = word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
 UNIT_SCHEMA = _UNIT[1].json_schema
 UnitName = Annotated[str, *_UNIT]
+LevelsName = Annotated[str, *word_field("a name of levels", COLUMN_NAME, _WORD)]
+ZoneName = Annotated[
+    str, *word_field("a time zone", "[A-Za-z][A-Za-z0-9_+/-]{0,62}", "as PostgreSQL names it")
+]
 TeamName = Annotated[
     str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
 ]

@@ -7,22 +7,27 @@ type.
 `field_types` has the types of their fields.
 """
 
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
 from gateway.catalog.tables import ColumnClass
+from gateway.catalog.zones import UTC_NAME
 from gateway.policy.field_types import (
     LONGEST_GRID_MS,
     LONGEST_TEXTS,
     MOST_GROUPS,
+    MOST_LEVELS,
     MOST_ROWS,
     MOST_TIMEOUTS,
     MOST_TOGETHER,
@@ -33,6 +38,7 @@ from gateway.policy.field_types import (
     ColumnName,
     DatasetName,
     Duration,
+    LevelsName,
     Line,
     RuleId,
     SchemaName,
@@ -43,6 +49,7 @@ from gateway.policy.field_types import (
     UnitKey,
     UnitName,
     Written,
+    ZoneName,
     integer_field,
     refuse,
     require_text,
@@ -100,15 +107,6 @@ class UnitModel(Model):
             require_text(value, "a unit")
         return {"name": value} if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _require_both(self) -> Self:
-        if (self.table is None) is not (self.key is None):
-            refuse(
-                "`unit` must have both `table` and `key`, or neither",
-                "write `unit: {name: patient, table: patients, key: patient_id}`",
-            )
-        return self
-
 
 class _OrName:
     """The schema of a unit: its name alone, or the whole."""
@@ -139,6 +137,21 @@ class DomainModel(Model):
     in_: _Members | None = Field(default=None, alias="in")
 
 
+class LevelsModel(Model):
+    """Levels of keys, finest first: columns of a public table, steps, or lengths of a prefix."""
+
+    table: TableName | None = None
+    columns: Annotated[list[ColumnName], Field(min_length=1, max_length=MOST_LEVELS)] | None = None
+    steps: Annotated[list[Written], Field(min_length=1, max_length=MOST_LEVELS)] | None = None
+    prefixes: (
+        Annotated[
+            list[Annotated[int, *integer_field("a prefix", 1, LONGEST_TEXTS)]],
+            Field(min_length=1, max_length=MOST_LEVELS),
+        ]
+        | None
+    ) = None
+
+
 class ReportModel(Model):
     """How results of a column are reported."""
 
@@ -156,6 +169,8 @@ class ColumnModel(Model):
     immutable: Choice = False
     joins: Line | None = None
     report: ReportModel | None = None
+    levels: Line | None = None
+    nulls: Literal["none"] | None = None
 
 
 class TableModel(Model):
@@ -171,13 +186,51 @@ class TableModel(Model):
     columns: dict[ColumnName, ColumnModel] = Field(default_factory=dict)
 
 
-class UseModel(Model):
-    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`."""
+@dataclass(frozen=True)
+class UseEntry:
+    """`table.column`, `class:quasi` or `*`; or a column with the finest level by which it may be used."""
 
-    aggregate: list[Line] = Field(default_factory=list)
-    group_by: list[Line] = Field(default_factory=list)
-    filter: list[Line] = Field(default_factory=list)
-    join: list[Line] = Field(default_factory=list)
+    word: str
+    level: str | None = None
+
+
+def _use_entry(value: object) -> UseEntry:
+    if isinstance(value, dict) and len(value) == 1:
+        [(column, level)] = value.items()
+        return UseEntry(column, require_text(level, "a level"))
+    if isinstance(value, dict):
+        refuse("an entry has one column and its level", "write `{visits.diagnosis: chapter}`")
+    return UseEntry(require_text(value, "this"))
+
+
+UsedColumns = list[
+    Annotated[
+        UseEntry,
+        PlainValidator(_use_entry),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "string"},
+                    {
+                        "type": "object",
+                        "minProperties": 1,
+                        "maxProperties": 1,
+                        "additionalProperties": {"type": ["string", "number"]},
+                    },
+                ]
+            }
+        ),
+    ]
+]
+
+
+class UseModel(Model):
+    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`; `{table.column: level}`."""
+
+    aggregate: UsedColumns = Field(default_factory=list)
+    group_by: UsedColumns = Field(default_factory=list)
+    filter: UsedColumns = Field(default_factory=list)
+    join: UsedColumns = Field(default_factory=list)
 
 
 class TogetherModel(Model):
@@ -251,9 +304,11 @@ class PolicyModel(Model):
     gateway: Literal["1"] = Field(json_schema_extra={"const": 1, "type": "integer"})
     dataset: DatasetName
     source: Line
+    time_zone: ZoneName = UTC_NAME
     search_path: Annotated[list[SchemaName], Field(min_length=1, max_length=64)] | None = None
     privacy: PrivacyModel
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
+    levels: dict[LevelsName, LevelsModel] = Field(default_factory=dict)
     access: list[RuleModel] = Field(default_factory=list)
     audit: AuditModel = Field(default_factory=AuditModel)
     reuse: ReuseModel = Field(default_factory=ReuseModel)

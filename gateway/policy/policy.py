@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError
 from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.policy.combinations import Together
 from gateway.policy.conditions.condition import Condition
+from gateway.policy.levels import ColumnLevel
 from gateway.policy.row_rules import RowRule
 from gateway.units import Delta, Epsilon
 
@@ -194,6 +195,8 @@ class Budget:
 class Rule:
     """One rule; it is equal to itself alone. `use` is None if a forbidding rule means every use of its tables.
 
+    `levels` are the finest levels of columns in `use`, for each operation; a column without one is used as it is.
+
     INVARIANT: columns in `use` and tables in `rows` belong to `tables`; a permitting rule has a budget.
     """
 
@@ -205,6 +208,7 @@ class Rule:
     rows: Mapping[str, RowRule] = field(default_factory=dict)
     budget: Budget | None = None
     together: Together | None = None
+    levels: Mapping[Operation, Mapping[ColumnRef, ColumnLevel]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from gateway.noise.combined_noise import unit_variance
 from gateway.plan.formulas import Form
 from gateway.plan.relations import StagedRows
 from gateway.policy.decide import Decision
+from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn
 from gateway.results.columns import in_ranges
@@ -226,13 +227,13 @@ def estimate_price(
             release = releases[names.index(cells.name)]
             for at, form in enumerate(cells.forms):
                 if form is not None:
-                    margins[at] = _wider(margins[at], _margin(form, release))
+                    margins[at] = _wider(margins[at], expected_margin(form, release))
                     ranks[at] = _wider(ranks[at], release.rank_error(form))
     columns = tuple(
         ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
         for one, margin, missed in zip(cut.result or (), margins, ranks, strict=True)
     )
-    notices = in_ranges(one.rolled for one in releases)
+    notices = (*level_notices(query.decision.levels), *in_ranges(one.rolled for one in releases))
     return Estimate(price, Delta(_delta(query)), columns, notices)
 
 
@@ -264,7 +265,7 @@ def _named(releases: Sequence[AnalyzedRelease]) -> Iterator[tuple[str, Analysis]
             yield f"r{place + 1}.{number + 1}", part
 
 
-def _margin(form: Form, release: PricedRelease) -> float | None:
+def expected_margin(form: Form, release: PricedRelease) -> float | None:
     """Half of the interval of a cell over nothing, where it is widest among the grouping sets."""
     widest = 0.0
     for level in release.rolled.levels:

@@ -9,16 +9,26 @@ INVARIANT: what is not known to be the same everywhere is `NotComputed`, never a
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.functions.exact_values import Known, NotComputed, as_type, as_type_of, timestamp
+from gateway.functions.calendar import moment_at
+from gateway.functions.exact_values import (
+    Known,
+    NotComputed,
+    as_type,
+    as_type_of,
+    shifted_time,
+    timestamp,
+)
 from gateway.functions.function import Gaps, Nulls
 from gateway.functions.range_arithmetic import OPEN, Bounds
 from gateway.functions.table import function_of
 from gateway.functions.times import whole_numbers
+from gateway.functions.zoned_times import reads_clock
 from gateway.plan.fields import NUMBERS
 from gateway.plan.scalars import (
     Call,
@@ -28,6 +38,7 @@ from gateway.plan.scalars import (
     Moment,
     Ref,
     Scalar,
+    Shift,
     StagedMember,
     StagedValue,
     walk_scalar,
@@ -35,7 +46,9 @@ from gateway.plan.scalars import (
 from gateway.ranges.expressions import bounds_of, timestamp_bounds, type_bounds, value_bounds
 
 
-def evaluate_at(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
+def evaluate_at(  # noqa: PLR0911 - one answer for each kind of expression
+    scalar: Scalar, atom: Scalar | None, given: Known
+) -> Known:
     """The value where `atom` has the value `given`."""
     if atom is not None and scalar == atom:
         return as_type(given, scalar.type)
@@ -54,6 +67,8 @@ def evaluate_at(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
             )
         case Cast(what, kind):
             return _cast(evaluate_at(what, atom, given), what.type, kind)
+        case Shift(moved, months, days, microseconds):
+            return shifted_time(evaluate_at(moved, atom, given), months, days, microseconds)
         case Call():
             return _call(scalar, atom, given)
         case _:
@@ -70,6 +85,8 @@ def _cast(  # noqa: PLR0911 - one answer for each pair of types
             return as_type(value, to)
         case (Family.EXACT, Family.EXACT) if to.precision is None:
             return value
+        case (Family.EXACT, Family.WHOLE) if isinstance(value, Fraction) and value.denominator == 1:
+            return as_type(int(value), to)
         case (Family.BOOLEAN, Family.WHOLE):
             return int(value is True)
         case (Family.DATE, Family.TIMESTAMP) if to.kind is Kind.TIMESTAMP:
@@ -209,6 +226,9 @@ def _atoms(
     if coarse and (numbers := _parts(scalar, columns)) is not None:
         yield scalar, numbers
         return
+    if reads_clock(scalar) and (times := _clock_times(scalar, whole, columns)) is not None:
+        yield scalar, times
+        return
     around = scalar if whole is None else whole
     below = [
         atom for part in scalar.parts for atom in _atoms(part, columns, coarse=coarse, whole=around)
@@ -226,7 +246,7 @@ def _parts(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
     looked = function_of(scalar).time_part if isinstance(scalar, Call) else None
     if looked is None or not isinstance(scalar, Call):
         return _whole_numbers(scalar, columns)
-    part, of = scalar.parts
+    part, of = scalar.parts[:2]
     range_ = bounds_of(scalar, columns).range
     if (
         not isinstance(part, Literal)
@@ -260,6 +280,10 @@ def _of_column(column: Ref, whole: Scalar | None, columns: Mapping[str, Bounds])
         found = (False, True)
     elif isinstance(domain, Values):
         found = domain
+    elif family is Family.WHOLE and not isinstance(domain, Interval):
+        # computed for each person, or kept between ends by a filter
+        range_ = columns.get(column.field.id, OPEN).range
+        found = None if range_ is None else whole_numbers(range_, _FEW_VALUES)
     elif isinstance(domain, Interval):
         found = _of_interval(domain, column, whole)
         if found is not None and column.type.family is not Family.TIMESTAMP:
@@ -271,8 +295,6 @@ def _of_column(column: Ref, whole: Scalar | None, columns: Mapping[str, Bounds])
 
 
 def _of_interval(domain: Interval, column: Ref, whole: Scalar | None) -> Iterable[Value] | None:
-    if column.type.kind is Kind.TIMESTAMPTZ:
-        return None
     if column.type.family is Family.TIMESTAMP:
         every = _seconds_apart(column, whole)
         return _moments(domain, every) if every is not None else _few(domain)
@@ -296,7 +318,22 @@ def _few(domain: Interval) -> Iterable[Value] | None:
     return domain if domain.size <= MOST_VALUES else None
 
 
-def _seconds_apart(column: Ref, whole: Scalar | None) -> int | None:
+def _clock_times(
+    scalar: Scalar, whole: Scalar | None, columns: Mapping[str, Bounds]
+) -> Listed | None:
+    """One time in every day, hour or minute that a clock shows; of hours that it skips, too."""
+    every, range_ = _seconds_apart(scalar, whole), bounds_of(scalar, columns).range
+    if every is None or range_ is None:
+        return None
+    length = every * 1_000_000
+    first, last = range_.low // length, range_.high // length
+    if last - first >= MOST_VALUES:
+        return None
+    times = (moment_at(place * length) for place in range(first, last + 1))
+    return _with_null(times, scalar, columns)
+
+
+def _seconds_apart(column: Scalar, whole: Scalar | None) -> int | None:
     """How coarsely a time is looked at by all that reads it; None where it is read as it is."""
     if whole is None:
         return None

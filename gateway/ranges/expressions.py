@@ -170,6 +170,11 @@ def value_bounds(value: Value | None) -> Bounds:
             return OPEN
 
 
+def length_id(column: str) -> str:
+    """Under which name the bounds of the lengths of a text column stand among those of columns."""
+    return f"{column}\0"
+
+
 def bounds_of(  # noqa: PLR0911 - one answer for each kind of expression
     scalar: Scalar, columns: Columns
 ) -> Bounds:
@@ -303,6 +308,12 @@ class _Operands:
 
     def in_microseconds(self, place: int) -> Bounds:
         return timestamp_bounds(self.call.parts[place], self.columns)
+
+    def length(self, place: int) -> Bounds:
+        part = self.call.parts[place]
+        if isinstance(part, Literal) and isinstance(part.value, str):
+            return bounds(len(part.value), len(part.value), 1)
+        return self.columns.get(length_id(part.field.id), OPEN) if isinstance(part, Ref) else OPEN
 
     def as_results(self) -> list[Bounds]:
         return [_result(one, self.call.type, self.columns) for one in self.call.parts]

@@ -12,12 +12,12 @@ Ranges of what is computed from all rows of one unit: they are enforced, not onl
 Ranges of expressions and relations: where the other rooms come in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
 
 from gateway.catalog.domains import Anything, Domain, Interval, Values
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import DAY
 from gateway.functions.range_arithmetic import (
@@ -36,9 +36,10 @@ from gateway.plan.fields import Field, Label, Protected, is_number
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Ref, Scalar
 from gateway.ranges.expressions import (
     bounds_of,
+    length_id,
     narrow_columns,
     type_bounds,
     value_bounds,
@@ -100,6 +101,7 @@ def columns_of(node: Node, *, narrowed: bool) -> Columns:
     if narrowed:
         for one in node.fields:
             made[one.id] = meet_bounds(made.get(one.id, OPEN), domain_bounds(one.domain, one.type))
+        made |= lengths_of(node.fields)
     return made
 
 
@@ -135,6 +137,24 @@ def _stamp(value: Value) -> Value:
     return value
 
 
+def lengths_of(fields: Iterable[Field]) -> dict[str, Bounds]:
+    """How long the texts of columns with listed values are; blanks at the end of a `char(n)` are not counted."""
+    found = {}
+    for one in fields:
+        listed = one.domain if isinstance(one.domain, Values) else ()
+        lengths = [len(text) for text in listed if isinstance(text, str)]
+        if lengths and one.type.kind is not Kind.CHAR:
+            found[length_id(one.id)] = bounds(min(lengths), max(lengths), 1)
+    return found
+
+
+def _of_refs(made: Iterable[tuple[Field, Scalar]], below: Columns) -> dict[str, Bounds]:
+    """The lengths of texts that are handed on."""
+    named = [(one, scalar.field) for one, scalar in made if isinstance(scalar, Ref)]
+    lengths = ((length_id(one.id), below.get(length_id(of.id))) for one, of in named)
+    return {name: found for name, found in lengths if found is not None}
+
+
 def field_bounds(one: Field) -> Bounds:
     """What the domain and the type of a column say together."""
     declared = domain_bounds(one.domain, one.type)
@@ -146,12 +166,13 @@ def _made(  # noqa: PLR0911 - one answer for each kind of node
 ) -> Columns:
     match node:
         case Scan() | Constant():
-            return {one.id: field_bounds(one) for one in node.fields}
+            return {one.id: field_bounds(one) for one in node.fields} | lengths_of(node.fields)
         case Filter():
             return narrow_columns(node.condition, below[0], bounds_of) if narrowed else below[0]
         case Project():
-            items = zip(node.fields, node.items, strict=True)
-            return {one.id: bounds_of(scalar, below[0]) for one, (_, scalar) in items}
+            items = [(one, made) for one, (_, made) in zip(node.fields, node.items, strict=True)]
+            found = {one.id: bounds_of(scalar, below[0]) for one, scalar in items}
+            return found | _of_refs(items, below[0])
         case Window():
             return {**below[0], **_of_window(node, below[0])}
         case Join():
@@ -183,7 +204,8 @@ def _grouped(node: PerUnit | Aggregate, below: Columns) -> Columns:
     if isinstance(node, PerUnit):
         for one, (_, measure) in zip(node.fields[keys:], node.measures, strict=True):
             made[one.id] = measure_bounds(measure, node.child.label, below) or OPEN
-    return made
+    named = zip(node.fields[:keys], (key for _, key in node.keys), strict=True)
+    return made | _of_refs(named, below)
 
 
 def _union(node: UnionAll, below: list[Columns]) -> Columns:

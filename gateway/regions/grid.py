@@ -16,7 +16,7 @@ from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.functions.calendar import moment_at
+from gateway.functions.calendar import instant_at, moment_at
 from gateway.functions.exact_values import exact_number
 from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.sql_text import decimal_sql
@@ -154,7 +154,7 @@ def value_at(cell: int, kind: ColumnType) -> Value:
     if kind.family is Family.DATE:
         return _EPOCH + timedelta(days=cell)
     if kind.family is Family.TIMESTAMP:
-        return moment_at(cell)
+        return instant_at(cell) if kind.kind is Kind.TIMESTAMPTZ else moment_at(cell)
     value = Fraction(cell, 2 if grid.halves else 1) * grid.unit
     return int(value) if kind.family is Family.WHOLE else value
 
@@ -172,7 +172,7 @@ def list_cells(
     grid = grid_of(kind)
     if grid is None or grid.halves or axis.low is None or axis.high is None:
         return None
-    if axis.high - axis.low >= MOST_CELLS or kind.kind is Kind.TIMESTAMPTZ:
+    if axis.high - axis.low >= MOST_CELLS:
         return None
     cells = range(axis.low, axis.high + 1)
     return _with_null(((one, value_at(one, kind)) for one in cells), axis)

@@ -10,13 +10,15 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
-from gateway.functions.calendar import DAY
+from gateway.catalog.zones import REACH, TimeZone
+from gateway.functions.calendar import DAY, moment_at
 from gateway.functions.exact_values import NotComputed, exact_number
 from gateway.functions.table import function_of
 from gateway.functions.thresholds import Unsolved
+from gateway.functions.zoned_times import reads_clock, zone_of
 from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, transform, walk_scalar
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift, transform, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
@@ -96,13 +98,18 @@ def _compared(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
 
 
 def _tabulated(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None:
-    atom = Ref(field)
+    atom: Scalar = Ref(field)
     cells = MOST_CELLS if axis.size is None else min(MOST_CELLS, axis.size)
     if cells * sum(1 for _ in walk_scalar(scalar)) > _MOST_WORK:
         return None
     found: dict[Value | None, list[Cell | tuple[int, int]]] = {}
     periods = list_cells(axis, field.type, field.domain)
-    given = _periods(scalar, field, axis) if periods is None else periods
+    clock = _clock_of(scalar, field) if periods is None else None
+    given: Iterator[tuple[Cell | tuple[int, int], Value | None]] | None = periods
+    if clock is not None:
+        atom, given = clock, _clock_periods(scalar, clock, axis)
+    elif periods is None:
+        given = _periods(scalar, field, axis)
     if given is None:
         return None
     try:
@@ -161,6 +168,39 @@ def _periods(
     return _by_period(range(first, last + 1), length, field, axis)
 
 
+def _clock_of(scalar: Scalar, field: Field) -> Call | None:
+    """The one clock through which all of an expression reads the column."""
+    column = Ref(field)
+    found = {one for one in walk_scalar(scalar) if column in one.parts}
+    clock = next(iter(found), None)
+    return clock if len(found) == 1 and isinstance(clock, Call) and reads_clock(clock) else None
+
+
+def _clock_periods(
+    scalar: Scalar, clock: Call, axis: RegionAxis
+) -> Iterator[tuple[Cell | tuple[int, int], Value | None]] | None:
+    """One value for each day, hour or minute of a clock, with the moments at which the clock shows it."""
+    length = _looked_at(scalar, clock)
+    if length is None or axis.kind is not AxisKind.STEPS or axis.low is None or axis.high is None:
+        return None
+    first, last = (axis.low - REACH) // length, (axis.high + REACH) // length
+    if last - first >= MOST_CELLS:
+        return None
+    return _by_clock(range(first, last + 1), length, zone_of(clock), axis)
+
+
+def _by_clock(
+    places: range, length: int, zone: TimeZone, axis: RegionAxis
+) -> Iterator[tuple[Cell | tuple[int, int], Value | None]]:
+    low, high = axis.low or 0, axis.high or 0
+    for place in places:
+        shown = moment_at(place * length)
+        for span in zone.spans(place * length, (place + 1) * length, low, high):
+            yield span, shown
+    if axis.nullable:
+        yield None, None
+
+
 def _by_period(
     places: range, length: int, field: Field, axis: RegionAxis
 ) -> Iterator[tuple[Cell | tuple[int, int], Value | None]]:
@@ -170,20 +210,24 @@ def _by_period(
         yield None, None
 
 
-def _looked_at(scalar: Scalar, column: Ref) -> int | None:
+def _looked_at(scalar: Scalar, column: Scalar) -> int | None:
     """The precision to which the expression reads the column; None if it reads the full value."""
     finest = DAY
     for one in walk_scalar(scalar):
         if column not in one.parts:
             continue
-        length = _granularity(one)
+        length = _granularity(one, scalar)
         if length is None:
             return None
         finest = min(finest, length)
     return None if scalar == column else finest
 
 
-def _granularity(reader: Scalar) -> int | None:
+def _granularity(reader: Scalar, scalar: Scalar) -> int | None:
+    if isinstance(reader, Shift):
+        # the times of a day, hour or minute are moved to those of another one
+        length = _looked_at(scalar, reader)
+        return length if length is not None and not reader.microseconds % length else None
     if isinstance(reader, Cast):
         return DAY if reader.type.family is Family.DATE else None
     looked = function_of(reader).time_part if isinstance(reader, Call) else None

@@ -29,6 +29,7 @@ from gateway.binding.provenance.effort import is_deterministic
 from gateway.budget.account import Currency
 from gateway.catalog.tables import is_system_table
 from gateway.catalog.values import value_json
+from gateway.catalog.zones import UTC_NAME
 from gateway.digest import digest
 from gateway.json_form import Json
 from gateway.plan.fields import Protected
@@ -232,6 +233,7 @@ class Constants:
 
     def __init__(self, cut: Cut, query_id: str) -> None:
         self._steps = cut.steps
+        self._zone = cut.zone
         self._query_id = query_id
         self._names: dict[str, str] = {}
         self._releases = [one.name for one in cut.releases]
@@ -253,7 +255,9 @@ class Constants:
         if isinstance(step, Stage):
             if not is_deterministic(step.sql):
                 return self._only(step.name)
-            return digest(repr((step.sql, step.fields, sorted(self._names.items()))))
+            said = (step.sql, step.fields, sorted(self._names.items()))
+            # the twin computes it on the clock of the session; one of UTC is not named
+            return digest(repr(said if self._zone == UTC_NAME else (*said, self._zone)))
         if isinstance(step, Fetch) and is_system_table(step.table):
             return self._only(step.name)
         # what a public table holds is as old as everything that is taken from entries may be

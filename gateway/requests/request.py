@@ -100,7 +100,7 @@ class Request:
     idempotency: tuple[str, str] | None = None
     address: str = ""
     accuracy: Accuracy | None = None
-    zone: str = "UTC"
+    zone: str | None = None
     fresh: bool = False
     tls: bool = False
     search_path: str | None = None

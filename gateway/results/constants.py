@@ -34,9 +34,8 @@ from gateway.twin.errors import TwinRefused
 UNDEFINED: Final = (
     "NULL stands where there is no value, such as in a quotient by a noisy number that is 0"
 )
-_DATA_EXCEPTION: Final = (
-    "22"  # of SQLSTATE: a division by zero, a logarithm of 0, a number out of range
-)
+UNDEFINED_STATES: Final = ("22", "21")
+"""Classes of SQLSTATE: a value is wrong, or a subquery has several rows; released numbers decide on both."""
 _TRUTH = {"t": "true", "f": "false"}
 _NO_NUMBER = frozenset({"NaN", "Infinity", "-Infinity", "infinity", "-infinity"})
 
@@ -132,13 +131,20 @@ class FinishedRows:
 
 
 def run_with_guards(
-    sql: Sql, constants: Mapping[str, ConstantTable], twin: Runner, most_rows: int
+    sql: Sql,
+    constants: Mapping[str, ConstantTable],
+    twin: Runner,
+    most_rows: int,
+    states: tuple[str, ...] = UNDEFINED_STATES,
 ) -> FinishedRows:
-    """The rows of the statement as written; with its guards if the released numbers make PostgreSQL raise."""
+    """The rows of the statement as written; with its guards if the released numbers make PostgreSQL raise.
+
+    `states` are the classes of SQLSTATE for which there are guards.
+    """
     try:
         return FinishedRows(_run(sql, constants, twin, most_rows), undefined=False)
     except TwinRefused as refused:
-        if sql.guarded is None or not refused.sqlstate.startswith(_DATA_EXCEPTION):
+        if sql.guarded is None or not refused.sqlstate.startswith(states):
             raise
     return FinishedRows(_run(sql.guarded, constants, twin, most_rows), undefined=True)
 

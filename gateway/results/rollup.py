@@ -4,8 +4,8 @@ This is post-processing of noisy tables: rows of a summed set are sums of rows t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
@@ -23,6 +23,7 @@ from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet, Part
 
 Key: TypeAlias = tuple[Value | None, ...]
 Groups: TypeAlias = Mapping[Key, Sequence[int]]
+_Cell = TypeVar("_Cell")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,29 @@ def _level(level: GroupingSet, priced: PricedRelease, tables: Sequence[NoisyTabl
     # choices do not add up: those of a grouping set belong to the part with its own keys, which comes last
     last = (first, *others)[-1]
     table = NoisyTable(first.keys, measured, priced.noises(level), last.chosen, last.spans)
-    return NoisyLevel(level, table, {} if groups is None else _wholes(level, priced, part, groups))
+    wholes = {} if groups is None else _wholes(level, priced, part, groups)
+    return _without_hidden(NoisyLevel(level, table, wholes), priced.rolled.hidden)
+
+
+def _without_hidden(made: NoisyLevel, hidden: frozenset[int]) -> NoisyLevel:
+    """The rows without those whose key is NULL where the policy says that no group is shown for it."""
+    places = [place for place, key in enumerate(made.level.keys) if key in hidden]
+    keys = made.table.keys
+    rows = [row for row, key in enumerate(keys) if all(key[one] is not None for one in places)]
+    if len(rows) == len(keys):
+        return made
+
+    def kept(column: Sequence[_Cell]) -> tuple[_Cell, ...]:
+        return tuple(map(column.__getitem__, rows))
+
+    table = replace(
+        made.table,
+        keys=kept(keys),
+        measured=tuple(map(kept, made.table.measured)),
+        chosen=tuple(map(kept, made.table.chosen)),
+        spans=tuple(map(kept, made.table.spans)),
+    )
+    return replace(made, table=table, wholes={at: kept(one) for at, one in made.wholes.items()})
 
 
 def _put_together(drawn: PartMeasurements, table: NoisyTable) -> Groups | None:

@@ -1,6 +1,6 @@
 """The tables of the sample clinic, and their DDL.
 
-Invented people and their visits are determined by a seed and a size. Every column draws from a random stream of
+Invented people, their visits and what is prescribed there are determined by a seed and a size. Every column draws from a random stream of
 its own, one number per row, in row order. So the rows depend on the seed and the size alone: not on the batch
 size, not on the loader, and a new column changes no old one. Visits come in the order of their dates, as in a real
 clinic, and belong to people in proportion to how often these come; a few come hundreds of times.
@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from gateway.sample import distributions as shapes
 from gateway.sample.distributions import (
+    DRUGS,
     FIRST_DAY,
     HIGHEST_COST,
+    HIGHEST_DOSE,
     HIGHEST_INCOME,
     LAST_DAY,
     OLDEST,
@@ -55,6 +57,9 @@ class _Column(IntEnum):
     ACUTE = 10
     DIAGNOSIS_KNOWN = 11
     COST = 12
+    PRESCRIPTIONS = 13
+    DRUG = 14
+    DOSE = 15
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,17 @@ class Visits:
     patient_id: NDArray[np.int64]
     diagnosis: NDArray[np.int8]
     cost_cents: NDArray[np.int32]
+    day: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Prescriptions:
+    """Some rows of `prescriptions`, by column; `drug` indexes DRUGS, `day` counts from FIRST_DAY."""
+
+    prescription_id: NDArray[np.int64]
+    visit_id: NDArray[np.int64]
+    drug: NDArray[np.int8]
+    dose: NDArray[np.int32]
     day: NDArray[np.int32]
 
 
@@ -129,6 +145,22 @@ class Clinic:
             diagnosis[draw(_Column.DIAGNOSIS_KNOWN, ids.size) < _NO_DIAGNOSIS] = UNKNOWN
             yield Visits(ids, person + 1, diagnosis.astype(np.int8), cost, day)
 
+    def prescription_rows(self, rows: int = _ROWS) -> Iterator[Prescriptions]:
+        """All prescriptions in the order of their visits, those of at most `rows` visits at a time."""
+        draw, last = _Draws(self.seed), 0
+        for visits in self.visit_rows(rows):
+            many = shapes.prescriptions_of_visits(draw(_Column.PRESCRIPTIONS, visits.visit_id.size))
+            at = np.repeat(np.arange(many.size), many)
+            drug = shapes.prescribed_drugs(
+                draw(_Column.DRUG, at.size), visits.diagnosis.astype(np.int64)[at]
+            )
+            dose = shapes.prescribed_doses(draw(_Column.DOSE, at.size), drug)
+            ids = np.arange(last + 1, last + 1 + at.size, dtype=np.int64)
+            last += at.size
+            yield Prescriptions(
+                ids, visits.visit_id[at], drug.astype(np.int8), dose, visits.day[at]
+            )
+
 
 class _Draws:
     """A uniform stream for every column, opened when first drawn from."""
@@ -175,6 +207,7 @@ class RegionRow(NamedTuple):
     population: int
 
 
+_KNOWN_DRUGS = ", ".join(f"'{drug.name}'" for drug in DRUGS)
 _KNOWN_REGIONS = ", ".join(f"'{region}'" for region in REGIONS)
 
 TABLES: tuple[SampleTable, ...] = (
@@ -204,6 +237,18 @@ TABLES: tuple[SampleTable, ...] = (
         ),
         ("PRIMARY KEY (visit_id)", "FOREIGN KEY (patient_id) REFERENCES patients (patient_id)"),
         indexes=("patient_id",),
+    ),
+    SampleTable(
+        "prescriptions",
+        (
+            "prescription_id bigint NOT NULL",
+            "visit_id bigint NOT NULL",
+            f"drug text NOT NULL CHECK (drug IN ({_KNOWN_DRUGS}))",
+            f"dose integer NOT NULL CHECK (dose BETWEEN 0 AND {HIGHEST_DOSE})",
+            f"prescribed_on date NOT NULL CHECK (prescribed_on BETWEEN '{FIRST_DAY}' AND '{LAST_DAY}')",
+        ),
+        ("PRIMARY KEY (prescription_id)", "FOREIGN KEY (visit_id) REFERENCES visits (visit_id)"),
+        indexes=("visit_id",),
     ),
 )
 

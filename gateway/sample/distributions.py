@@ -55,11 +55,34 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
 )
 
 
+class Drug(NamedTuple):
+    """A drug, its usual dose in milligrams, and the diagnoses that it is usually prescribed for."""
+
+    name: str
+    dose: int
+    diagnoses: tuple[str, ...]
+
+
+DRUGS: tuple[Drug, ...] = (
+    Drug("amlodipine", 5, ("hypertension", "kidney disease")),
+    Drug("amoxicillin", 500, ("respiratory infection", "pneumonia", "tuberculosis")),
+    Drug("bisoprolol", 5, ("heart failure", "stroke")),
+    Drug("cetirizine", 10, ("allergy", "dermatitis")),
+    Drug("ibuprofen", 400, ("back pain", "injury", "arthritis", "influenza")),
+    Drug("metformin", 850, ("diabetes",)),
+    Drug("ondansetron", 8, ("cancer", "gastroenteritis")),
+    Drug("salbutamol", 2, ("asthma", "copd", "cystic fibrosis")),
+    Drug("sertraline", 50, ("depression",)),
+    Drug("sumatriptan", 50, ("migraine", "epilepsy")),
+)
+
+
 FIRST_DAY = date(2020, 1, 1)
 LAST_DAY = date(2026, 12, 31)
 OLDEST, YOUNGEST = 1920, 2020
 HIGHEST_INCOME = 200_000
 HIGHEST_COST = 5_000
+HIGHEST_DOSE = 2_000
 REGIONS = ("north", "east", "south", "west")
 
 Floats = NDArray[np.float64]
@@ -144,6 +167,23 @@ def visit_costs(uniform: Floats, diagnosis: Longs, born: Integers, day: Ints) ->
     return _skewed(uniform, 100 * middle, _COST_SPREAD, 100 * HIGHEST_COST)
 
 
+def prescriptions_of_visits(uniform: Floats) -> Longs:
+    """How many drugs are prescribed at a visit: none, one, two or three."""
+    return np.searchsorted(_PRESCRIPTIONS_UP_TO, uniform, "right").astype(np.int64)
+
+
+def prescribed_drugs(uniform: Floats, diagnosis: Longs) -> Longs:
+    """The usual drug of the diagnosis, or, less often, any drug."""
+    other = np.minimum((uniform / _USUAL_SHARE * len(DRUGS)).astype(np.int64), len(DRUGS) - 1)
+    is_usual = (uniform >= _USUAL_SHARE) & (_USUAL_DRUGS[diagnosis] >= 0)
+    return np.where(is_usual, _USUAL_DRUGS[diagnosis], other % len(DRUGS))
+
+
+def prescribed_doses(uniform: Floats, drug: Longs) -> Ints:
+    """Half of the usual dose, the dose, or twice as much."""
+    return np.rint(_DOSES[drug] * np.where(uniform < 1 / 3, 1, np.where(uniform < 2 / 3, 2, 4)) / 2).astype(np.int32)  # fmt: skip
+
+
 def _skewed(uniform: Floats, middle: Floats, spread: float, highest: int) -> Ints:
     """Log-logistic, as incomes and bills are: most near the middle, a long way up; whole units."""
     drawn = middle * (uniform / (1.0 - uniform)) ** spread
@@ -182,6 +222,17 @@ def _calendar() -> tuple[Floats, Longs, Longs, Floats]:
     )
 
 
+_PRESCRIPTIONS_UP_TO = np.array([0.45, 0.8, 0.95])
+_USUAL_SHARE = 0.3  # of prescriptions, that are of any drug
+_USUAL_DRUGS = np.array(
+    [
+        next((place for place, one in enumerate(DRUGS) if each.name in one.diagnoses), -1)
+        for each in DIAGNOSES
+    ]
+    + [-1],  # an unknown diagnosis has the index -1
+    dtype=np.int64,
+)
+_DOSES = np.array([each.dose for each in DRUGS], dtype=np.float64)
 _DAYS_UP_TO, _YEAR_OF_DAY, _WINTER_OF_DAY, _PRICES_OF_DAY = _calendar()
 _COSTS = np.array([each.cost for each in DIAGNOSES], dtype=np.float64)
 _AGE_GROUPS = (

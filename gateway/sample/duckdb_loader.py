@@ -12,8 +12,16 @@ from pathlib import Path
 import duckdb
 
 from gateway.errors import Code, OperatorError
-from gateway.sample.clinic import REGION_ROWS, TABLES, UNKNOWN, Clinic, Patients, Visits
-from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, REGIONS
+from gateway.sample.clinic import (
+    REGION_ROWS,
+    TABLES,
+    UNKNOWN,
+    Clinic,
+    Patients,
+    Prescriptions,
+    Visits,
+)
+from gateway.sample.distributions import DIAGNOSES, DRUGS, FIRST_DAY, REGIONS
 
 _REGION_INTO = "INSERT INTO regions VALUES (?, ?, ?)"
 # Lists count from 1, and a place before the first is NULL: so -1, the unknown, becomes NULL.
@@ -26,6 +34,11 @@ _VISITS_INTO = """
     INSERT INTO visits
     SELECT visit_id, patient_id, ($names::text[])[diagnosis + 1],
            CAST(cost_cents::decimal(12, 0) / 100 AS decimal(12, 2)), $first_day::date + day
+    FROM rows_at_hand
+"""
+_PRESCRIPTIONS_INTO = """
+    INSERT INTO prescriptions
+    SELECT prescription_id, visit_id, ($names::text[])[drug + 1], dose, $first_day::date + day
     FROM rows_at_hand
 """
 
@@ -71,12 +84,15 @@ def _write(clinic: Clinic, path: Path) -> None:
         names = tuple(diagnosis.name for diagnosis in DIAGNOSES)
         for visits in clinic.visit_rows():
             _insert(connection, _VISITS_INTO, visits, {"names": names, "first_day": FIRST_DAY})
+        drugs = tuple(drug.name for drug in DRUGS)
+        for some in clinic.prescription_rows():
+            _insert(connection, _PRESCRIPTIONS_INTO, some, {"names": drugs, "first_day": FIRST_DAY})
 
 
 def _insert(
     connection: duckdb.DuckDBPyConnection,
     statement: str,
-    rows: Patients | Visits,
+    rows: Patients | Visits | Prescriptions,
     parameters: dict[str, object],
 ) -> None:
     """Insert in batches that commit by themselves: that keeps memory low, and the file has no name yet."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError
 from gateway.errors import Code, OperatorError
 from gateway.sample import binary_copy as binary
 from gateway.sample.clinic import REGION_ROWS, TABLES, Clinic
-from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, REGIONS
+from gateway.sample.distributions import DIAGNOSES, DRUGS, FIRST_DAY, REGIONS
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -125,7 +125,7 @@ def _prepare(connection: Connection, existing: Existing) -> bool:
             f"there are tables {there} already",
             "give --replace to write them anew, --keep to leave them",
         )
-    connection.execute("DROP TABLE IF EXISTS visits, patients, regions")
+    connection.execute("DROP TABLE IF EXISTS prescriptions, visits, patients, regions")
     return True
 
 
@@ -136,10 +136,15 @@ def _fill(connection: Connection, clinic: Clinic) -> None:
         cursor.executemany("INSERT INTO regions VALUES (%s, %s, %s)", REGION_ROWS)
     _copy(connection, "COPY patients FROM STDIN (FORMAT binary, FREEZE)", _patients(clinic))
     _copy(connection, "COPY visits FROM STDIN (FORMAT binary, FREEZE)", _visits(clinic))
+    _copy(
+        connection,
+        "COPY prescriptions FROM STDIN (FORMAT binary, FREEZE)",
+        _prescriptions(clinic),
+    )
     for table in TABLES:
         for statement in table.add_keys():
             connection.execute(statement)
-    connection.execute("ANALYZE regions, patients, visits")
+    connection.execute("ANALYZE regions, patients, visits, prescriptions")
 
 
 def _copy(connection: Connection, statement: LiteralString, blocks: Iterator[bytes]) -> None:
@@ -172,6 +177,18 @@ def _visits(clinic: Clinic) -> Iterator[bytes]:
         )
 
 
+def _prescriptions(clinic: Clinic) -> Iterator[bytes]:
+    names = [drug.name for drug in DRUGS]
+    for rows in clinic.prescription_rows():
+        yield binary.rows(
+            binary.bigint(rows.prescription_id),
+            binary.bigint(rows.visit_id),
+            binary.text(rows.drug, names),
+            binary.integer(rows.dose),
+            binary.day(rows.day, FIRST_DAY),
+        )
+
+
 def _admit(connection: Connection, reader: ReaderLogin) -> None:
     """Create the log-in, or set its password; the server gets a verifier, never the password."""
     verifier = connection.pgconn.encrypt_password(
@@ -183,6 +200,6 @@ def _admit(connection: Connection, reader: ReaderLogin) -> None:
     for statement in (
         sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(verb, name, verifier.decode()),
         sql.SQL("ALTER ROLE {} SET default_transaction_read_only = on").format(name),
-        sql.SQL("GRANT SELECT ON regions, patients, visits TO {}").format(name),
+        sql.SQL("GRANT SELECT ON regions, patients, visits, prescriptions TO {}").format(name),
     ):
         connection.execute(statement)

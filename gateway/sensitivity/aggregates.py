@@ -41,7 +41,14 @@ from gateway.sensitivity.measurement import (
     Squares,
     Units,
 )
-from gateway.sensitivity.summands import Distance, Summand, count_rows, no_bound, where_not_null
+from gateway.sensitivity.summands import (
+    Distance,
+    Summand,
+    count_rows,
+    no_bound,
+    require_known_lengths,
+    where_not_null,
+)
 
 _NONE = Linear(())
 _UNUSED = SpreadAxis(Fraction(0), Fraction(0), Fraction(0), _NONE, Fraction(0))
@@ -221,6 +228,7 @@ class MeasurementBuilder:
         found = bounds_of(value, columns).range
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
+        require_known_lengths(value, found, columns, f"`{measure.function}`")
         return Summand(value, measure.where, found, lattice_of(found, self.rows))
 
     def _of_count(self, measure: Measure) -> Formula:

@@ -32,7 +32,7 @@ from gateway.sensitivity.choices import (
     Sought,
     buckets_of,
 )
-from gateway.sensitivity.summands import no_bound
+from gateway.sensitivity.summands import no_bound, require_known_lengths
 
 CHOSEN: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "dp_top"})
 MOST_CELLS: Final = 2_000_000
@@ -92,6 +92,7 @@ class ChoiceBuilder:
         found = bounds_of(value, columns).range
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
+        require_known_lengths(value, found, columns, f"`{measure.function}`")
         # nothing is summed: its lattice needs no room for rows
         most = min(MOST_BUCKETS, max(_LEAST_BUCKETS, MOST_CELLS // self._groups))
         return BinnedRows(value, buckets_of(lattice_of(found, 1), most), measure.where)

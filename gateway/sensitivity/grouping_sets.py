@@ -156,13 +156,14 @@ class AnalyzedRelease:
     """One release: `parts` are measured, each with grouping keys of its own; its rows are those of all `levels`.
 
     `ranges` go with the measures: how wide the ranges are in which the policy has them reported; None, or nothing at
-    all, where they are not.
+    all, where they are not. `hidden` are the places of keys whose NULL groups are left out of the answer.
     """
 
     plan: Aggregate
     parts: tuple[Analysis, ...]
     levels: tuple[GroupingSet, ...]
     ranges: tuple[Fraction | None, ...] = ()
+    hidden: frozenset[int] = frozenset()
 
 
 def analyze_grouping_sets(

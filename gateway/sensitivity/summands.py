@@ -11,9 +11,10 @@ from fractions import Fraction
 from gateway.errors import Code, Unbounded
 from gateway.functions.range_arithmetic import Bounds, Range
 from gateway.functions.table import function_of
+from gateway.functions.text import LENGTHS, LONGEST_LENGTH
 from gateway.plan.fields import BOOLEAN, TIMES, is_number
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk_scalar
+from gateway.plan.scalars import Call, Ref, Scalar, Shift, scalar_origins, walk_scalar
 from gateway.ranges.expressions import bounds_of, timestamp_bounds
 from gateway.ranges.lattice import Lattice
 from gateway.ranges.relations import inner_columns
@@ -86,6 +87,25 @@ def no_bound(what: Scalar, columns: Mapping[str, Bounds], where: str) -> Unbound
         f"declare `domain: {{between: [...]}}` for {shown},"
         " or clamp it: GREATEST(LEAST(column, 100), 0)",
     )
+
+
+def require_known_lengths(
+    value: Scalar, found: Range, columns: Mapping[str, Bounds], where: str
+) -> None:
+    """Refuse a value that a text makes large of which nobody says how long it is: all would be noise."""
+    if found.high - found.low < LONGEST_LENGTH:
+        return
+    for one in walk_scalar(value):
+        if not isinstance(one, Call) or one.function not in LENGTHS:
+            continue
+        own = bounds_of(one, columns).range
+        if own is not None and own.high >= LONGEST_LENGTH:
+            names = ", ".join(f"`{each}`" for each in sorted(map(str, scalar_origins(one))))
+            raise Unbounded(
+                Code.NO_BOUND,
+                f"`{one.function}` of {names or 'a text'} in {where} has no bounds, since its values are not listed",
+                f"clamp it, as in LEAST({one.function}(…), 200), or declare `domain: {{in: [...]}}` for the column",
+            )
 
 
 def _check(scalar: Scalar, columns: Mapping[str, Bounds]) -> None:

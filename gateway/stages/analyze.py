@@ -4,28 +4,30 @@ Takes a query that is bound and permitted. Gives what each of its releases measu
 sensitivity of each measurement; or refuses what cannot be bounded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from gateway.binding.bound import Cut
-from gateway.bounding.time_zone import fold_moments, reads_time
+from gateway.bounding.time_zone import fold_moments, reads_time, require_named_clocks
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Session
+from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
 from gateway.pricing.price import AnalyzedQuery
+from gateway.ranges.null_groups import hidden_null_groups
 from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
+from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
-from gateway.stages.bind import require_zone_does_not_matter
 
 
 def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
@@ -33,7 +35,8 @@ def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
     question, policy, cut = bound.question, dataset.policy, bound.bound
     if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is analysed")
-    require_zone_does_not_matter(cut, question.request.zone)
+    analyses = tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases)
+    _require_listed(cut, analyses)
     return AnalyzedQuery(
         question,
         cut,
@@ -41,10 +44,22 @@ def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
         bound.session,
         policy,
         dataset.currency,
-        tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases),
+        analyses,
         question.request.epsilon,
         _constants_of_text(cut, bound.session, policy.sizes.result_rows),
     )
+
+
+def _require_listed(cut: Cut, analyses: Sequence[AnalyzedRelease]) -> None:
+    """Refuse groups that are found in the data where a group that is missing would be shown as empty."""
+    for release, analysis in zip(cut.releases, analyses, strict=True):
+        found = any(isinstance(part.groups, ThresholdGroups) for part in analysis.parts)
+        if release.name in cut.listed and found:
+            raise UnsupportedSql(
+                Code.NOT_ANSWERED_YET,
+                "the outer join keeps public rows, and the values of the protected columns in ON are not listed",
+                "declare a domain for these columns, or use an inner join",
+            )
 
 
 def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> AnalyzedRelease:
@@ -69,6 +84,7 @@ def analyze_plan(
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
+    require_named_clocks(folded)
     check_work(folded)
     one_set = partial(
         analyze_release,
@@ -78,7 +94,8 @@ def analyze_plan(
         suppress_small=policy.results.suppress_small,
     )
     ranges = ranges_of(folded, policy.results.reported)
-    return replace(analyze_grouping_sets(folded, one_set), ranges=ranges)
+    hidden = hidden_null_groups(folded)
+    return replace(analyze_grouping_sets(folded, one_set), ranges=ranges, hidden=hidden)
 
 
 def _constants_of_text(cut: Cut, session: Session, most: int) -> Mapping[str, StagedRows]:

@@ -17,6 +17,7 @@ from gateway.columnar.intervals import IntervalRows
 from gateway.datasets.view import BoundQuery
 from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
+from gateway.policy.levels import level_notices
 from gateway.pricing.accuracy import add_margins
 from gateway.pricing.price import AnalyzedQuery, estimate_price
 from gateway.requests.request import Answer, Estimate
@@ -84,7 +85,9 @@ def finish_query(
         rho=bill.rho,
         delta=bill.delta,
         notices=(
+            *cut.notices,
             *bill.notices,
+            *level_notices(done.query.decision.levels),
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
             *simulated.notices,
             *((UNDEFINED,) if result.undefined or done.undefined else ()),
@@ -152,7 +155,9 @@ def defer_query(done: Released) -> DeferredStatement:
     query, undefined = done.query, _is_undefined(done)
     sql = query.cut.finishing.guarded if undefined else None
     notices = (
+        *query.cut.notices,
         *done.bill.notices,
+        *level_notices(query.decision.levels),
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )
@@ -177,7 +182,7 @@ def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
     """The quote as a client sees it."""
     plan, releases = quote.plan, tuple(one.priced for one in quote.releases)
     if plan is None:
-        return estimate_price(query, releases)
+        return replace(estimate_price(query, releases), notices=query.cut.notices)
     found = add_margins(estimate_price(query, releases, plan.charged), query, releases)
     notices = reuse_notices(quote, plan.charged)
     return replace(found, reused=quote.reused, notices=(*notices, *found.notices))

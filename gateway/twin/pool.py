@@ -34,6 +34,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.pq.abc import PGconn
 
+from gateway.catalog.zones import UTC_NAME
 from gateway.twin.databases import Login
 from gateway.twin.errors import TwinRefused, session_gone, twin_refusal
 from gateway.twin.settings import IDLE, LINES, LINES_OF_ROLE, session_options
@@ -120,10 +121,11 @@ MOST = IDLE
 
 
 class SessionKey(NamedTuple):
-    """The subject and the visible tables of a connection."""
+    """The subject, the visible tables and the time zone of a connection."""
 
     subject: str
     tables: VisibleTables
+    zone: str = UTC_NAME
 
 
 class IdleSessions:

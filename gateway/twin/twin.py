@@ -11,6 +11,7 @@ from typing import Self
 import psycopg
 
 from gateway.binding.text.search_path import search_path_text
+from gateway.catalog.zones import UTC_NAME
 from gateway.events import Emit, TwinStarted, ignore_event
 from gateway.postgres_server.directories import Home, find_directory
 from gateway.postgres_server.os_user import separate_account, server_account
@@ -75,11 +76,16 @@ class Twin:
 
     @contextmanager
     def borrowed(
-        self, subject: str, tables: VisibleTables, *, limit_s: float | None = None
+        self,
+        subject: str,
+        tables: VisibleTables,
+        zone: str = UTC_NAME,
+        *,
+        limit_s: float | None = None,
     ) -> Iterator[TwinSession]:
-        """A session for a short use: a reset idle one, if there is one; it is idle again afterwards."""
-        whose = SessionKey(subject, tables)
-        session = self._session(self._idle.take(whose) or self._entered(*whose), limit_s)
+        """A session in a time zone for a short use: a reset idle one, if there is one; it is idle again afterwards."""
+        whose = SessionKey(subject, tables, zone)
+        session = self._session(self._idle.take(whose) or self._borrowed(whose), limit_s)
         try:
             yield session
         finally:
@@ -110,6 +116,9 @@ class Twin:
     def _session(self, entered: TwinConnection, limit_s: float | None) -> TwinSession:
         limit_s = self._limit_s if limit_s is None else limit_s
         return TwinSession(entered, limit_s, self._type_names, self._emit)
+
+    def _borrowed(self, whose: SessionKey) -> TwinConnection:
+        return self._entered(whose.subject, whose.tables, {"TimeZone": whose.zone})
 
     def _entered(
         self, subject: str, tables: VisibleTables, settings: Mapping[str, str] = _NONE

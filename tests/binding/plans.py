@@ -11,7 +11,7 @@ from binding.clinic import CLINIC
 from hypothesis import strategies as st
 
 from gateway.binding.calls import make_call
-from gateway.binding.expressions import compare
+from gateway.binding.operands import compare
 from gateway.catalog.types import ColumnType, Family
 from gateway.functions.function import mean_type, operator_type, sum_type
 from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall

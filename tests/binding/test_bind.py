@@ -61,7 +61,7 @@ def test_parameter_is_a_list_when_it_is_an_array(
     condition: str, given: str, type_: str, shown: str
 ) -> None:
     """What drivers send for `= ANY ($1)` means what the same array means in the text."""
-    [one] = parameter_literals([given], [type_])
+    [one] = parameter_literals([given], [type_], "UTC")
     bound = _cut(f"SELECT COUNT(*) FROM patients WHERE {condition}", one, one)
     written = _cut(
         f"SELECT COUNT(*) FROM patients WHERE {condition}".replace("$1::text[]", "$1")
@@ -99,7 +99,7 @@ def test_parameter_is_a_string_where_only_one_can_stand(sql: str, given: str) ->
 def test_parameter_is_the_fraction_of_a_percentile(type_: str) -> None:
     """A driver sends it as a number with a point, of whichever type."""
     sql = "SELECT percentile_cont($1) WITHIN GROUP (ORDER BY cost) AS c FROM visits"
-    [fraction] = parameter_literals(["0.9"], [type_])
+    [fraction] = parameter_literals(["0.9"], [type_], "UTC")
     written = explain_plan(_cut(sql.replace("$1", "0.9")).releases[0].plan)
     given = explain_plan(_cut(sql, fraction).releases[0].plan)
     assert given.replace(f"cast(0.9 as {type_})", "0.9") == written
@@ -114,7 +114,7 @@ def test_parameter_is_refused_when_it_is_an_array_of_another_kind(
 ) -> None:
     """How moments are written in an array depends on settings, so nobody guesses."""
     with pytest.raises(UnsupportedSql, match="parameter"):
-        parameter_literals([given], [type_])
+        parameter_literals([given], [type_], "UTC")
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE x --", "\\", "a''b", "$$", "/*", "--"])

@@ -26,7 +26,14 @@ _OF_NUMBERS = (
     *("CAST(a AS text)", "CAST(CAST(a AS text) AS integer)", "CAST(a AS double precision)"),
     *("ln(sqrt(a) / a)", "CASE WHEN a > 0 THEN 1 / a ELSE ln(a) END"),
 )
-_OF_WHOLE = ("7 % a", "mod(7, a)", "div(7, a)", "CAST(a AS integer) % a")
+_OF_WHOLE = (
+    *("7 % a", "mod(7, a)", "div(7, a)", "CAST(a AS integer) % a"),
+    *("a * a * 32767", "a + 32767::smallint", "a - 9223372036854775807", "2147483647 - a"),
+    *(
+        "(SELECT x * a FROM (VALUES (1), (2)) v(x) WHERE x > a)",
+        "(SELECT x FROM (VALUES (a)) v(x))",
+    ),
+)
 _OF_EXACT = ("log(2.0, a)", "log(a, 8.0)", "div(7.5, a)", "mod(7.5, a)")
 _TEXTS = (
     "1",

@@ -91,7 +91,7 @@ def test_expression_binds_to_itself_when_printed(case: Case) -> None:
         printed = f"SELECT {scalar_sql(scalar)}"
         sql = intervals_as_casts(printed, tokens_of(printed))
         tree = parse(sql, tokens_of(sql))
-        again = ScalarBinder(_scope(fields).find).bind(tree.expressions[0])
+        again = ScalarBinder(_scope(fields).find, "UTC").bind(tree.expressions[0])
         assert scalar_sql(again) == scalar_sql(scalar)
         assert again.type == scalar.type
 

@@ -1,7 +1,7 @@
 """Bounding rewrites of plans: what each adds, omits and refuses."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 
@@ -275,3 +275,16 @@ def test_numbered_rows_prove_nothing_in_any_other_form() -> None:
         assert not NOTHING.unit_has_one_row(node)
         assert isinstance(node.label, Protected)
         assert node.label.rows != 1
+
+
+def test_first_row_proves_nothing_where_one_row_is_declared() -> None:
+    """Numbers are cut to the declared rows: where that is 1 and the source holds more rows, all of them have the number 1."""
+    visits = scan("visits", "v")
+    numbered = _numbered(visits, "v.patient_id")
+    assert _is(numbered, 1).keeps_first_rows
+    table = visits.table
+    assert table.protection is not None
+    one = replace(table, protection=replace(table.protection, rows_per_unit=1))
+    declared = _numbered(replace(visits, table=one), "v.patient_id")
+    assert not _is(declared, 1).keeps_first_rows
+    assert not NOTHING.unit_has_one_row(_is(declared, 1))

@@ -38,7 +38,7 @@ THERE = {
     *("db", "db upgrade", "db current", "db backup", "db restore"),
 }
 PROMISED = {
-    *("query", "data", "data refreshed", "policy explain"),
+    *("query", "data", "data refreshed", "policy explain", "policy preview", "policy bounds"),
     *("subject", "subject list", "subject suspend", "subject resume"),
 }
 

@@ -81,12 +81,36 @@ def test_check_holds_the_policy_against_its_source(
 def test_check_says_when_a_source_cannot_be_asked(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That is a note: the file itself is well."""
+    """That is a failure: nothing is said of what the source has. `--offline` says that nobody looks."""
     monkeypatch.setenv("CLINIC_URL", "postgresql://reader:hunter2@127.0.0.1:1/clinic")
+    assert main(["policy", "check", str(place)]) == 1
+    out = capsys.readouterr().out
+    assert "clinic: the source was not looked at: `postgresql://127.0.0.1:1/clinic`" in out
+    assert "are well, but the source was not looked at" in out
+    assert out.endswith("next: start the source, or say --offline\n")
+    assert "hunter2" not in out
+    assert main(["policy", "check", "--json", str(place)]) == 1
+    [checked] = json.loads(capsys.readouterr().out)["checked"]
+    assert (checked["valid"], len(checked["unreachable"])) == (False, 1)
+    assert main(["policy", "check", "--offline", str(place)]) == 0
+    assert "are well; the source was not looked at (--offline)\n" in capsys.readouterr().out
+
+
+def test_check_warns_of_what_will_disappoint(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Columns without a domain, lines to decide, and margins as wide as the table."""
+    change(place, "      weight:", "      # decide: how heavy\n      weight:")
+    with duckdb.connect(str(place.parent / "clinic.duckdb")) as connection:
+        connection.execute(
+            "INSERT INTO patients (patient_id, region) SELECT i, 'north' FROM range(20) r(i)"
+        )
     assert main(["policy", "check", str(place)]) == 0
     out = capsys.readouterr().out
-    assert "not checked against its source" in out
-    assert "hunter2" not in out
+    assert f"{place}/clinic.yaml:18:7: warning: `patients.weight` has no domain" in out
+    assert "at the default price a count of `patients` is within 30 of about 20 rows" in out
+    assert "1 line to decide: search for `# decide:`" in out
+    assert out.endswith(f"next: `gateway policy preview {place}`\n")
 
 
 def test_check_names_the_variable_that_is_not_set(

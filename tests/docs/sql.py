@@ -9,7 +9,7 @@ from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
 from gateway.binding import aggregates as measures
-from gateway.binding import calls, constants, expressions, select_list, windows
+from gateway.binding import calls, constants, expressions, operands, patterns, select_list, windows
 from gateway.binding import constants as intervals
 from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings
@@ -150,7 +150,7 @@ def function_table(text: str) -> list[str]:
 LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "comparisons": expressions._COMPARISONS.values,
     "arithmetic": expressions._ARITHMETIC.values,
-    "patterns": expressions._PATTERNS.values,
+    "patterns": patterns.LIKES.values,
     "fields of `extract` and `date_part`": lambda: times.EXTRACTED,
     "fields of `extract(… from age(…))`": lambda: times.AGED,
     "parts of `date_trunc`": lambda: times.TRUNCATED,
@@ -213,7 +213,7 @@ def casts(text: str) -> list[str]:
 
 def _can_cast(of: ColumnType, to: ColumnType) -> bool:
     try:
-        calls.check_cast(of, to)
+        operands.check_cast(of, to)
     except UnsupportedSql:
         return False
     return True

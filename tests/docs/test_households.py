@@ -34,6 +34,7 @@ def gateway(
     file: Path = tmp_path_factory.mktemp("households") / "clinic.duckdb"
     load_into_duckdb(Clinic(_PEOPLE, 6 * _PEOPLE), file)
     with duckdb.connect(str(file)) as connection:
+        connection.execute("DROP TABLE prescriptions")
         for table in ("visits", "patients"):
             connection.execute(
                 f"CREATE TABLE made AS SELECT *, patient_id // {_SIZE} AS household_id FROM {table}"

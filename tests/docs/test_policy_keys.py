@@ -15,7 +15,7 @@ from gateway.policy.model import policy_schema
 from gateway.policy.policy import ReportedRanges
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
-SECTIONS = ("privacy", "tables", "access", "audit", "reuse", "limits", "answers")
+SECTIONS = ("privacy", "tables", "levels", "access", "audit", "reuse", "limits", "answers")
 
 
 def sections(text: str) -> dict[str, str]:

@@ -47,9 +47,11 @@ class AskedGateway:
         subject: str = "alice",
         *,
         parameters: tuple[str | None, ...] = (),
+        purpose: str | None = None,
+        zone: str | None = None,
     ) -> Answer:
         """The answer; a bug of ours shows what happened."""
-        request = Request(text, dataset=dataset, parameters=parameters)
+        request = Request(text, dataset, purpose, parameters=parameters, zone=zone)
         before = len(self.events)
         try:
             return self.asking.answer(self.subjects[subject], request, CancelEvent())
@@ -62,7 +64,10 @@ class AskedGateway:
 
 @contextmanager
 def a_gateway(
-    policies: Mapping[str, str], environment: Environment, servers: SharedServers | None = None
+    policies: Mapping[str, str],
+    environment: Environment,
+    servers: SharedServers | None = None,
+    subjects: str = SUBJECTS,
 ) -> Iterator[AskedGateway]:
     """A gateway with these policies, gone afterwards; on servers of its own where it is given none."""
     home = Path(tempfile.mkdtemp(prefix="gw-test-"))
@@ -70,7 +75,7 @@ def a_gateway(
     try:
         folder = home / "policies"
         folder.mkdir()
-        (folder / "subjects.yaml").write_text(SUBJECTS)
+        (folder / "subjects.yaml").write_text(subjects)
         for name, text in policies.items():
             (folder / f"{name}.yaml").write_text(text)
         events: list[Event] = []

@@ -47,13 +47,23 @@ tables:
       visit_date: {type: date, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
       admitted: {type: timestamp, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
       weight: {type: double precision, class: sensitive, domain: {between: [1, 300]}, step: 1}
+  calls:
+    unit_key: patient_id
+    rows_per_unit: @ROWS@
+    groups_per_unit: @ROWS@
+    columns:
+      call_id: {type: bigint, class: identifier}
+      patient_id: {type: bigint, class: identifier, joins: patients.patient_id}
+      began: {type: timestamptz, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+      ended: {type: timestamptz, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+      minutes: {type: integer, class: sensitive, domain: {between: [0, 90]}}
   regions: {public: true}
   codes: {public: true}
 access:
   - id: everything
     effect: permit
     when: subject.role == "researcher"
-    tables: [patients, visits, regions, codes]
+    tables: [patients, visits, calls, regions, codes]
     use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
     budget: {epsilon: @BUDGET@}
   - id: own-region

@@ -5,7 +5,7 @@ is nothing, an answer is what plain PostgreSQL gives.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 Row = tuple[object, ...]
@@ -21,6 +21,9 @@ CREATE TABLE visits (
     visit_id bigint PRIMARY KEY, patient_id bigint NOT NULL, diagnosis text, cost numeric(12, 2),
     visit_date date NOT NULL, admitted timestamp, weight double precision
 );
+CREATE TABLE calls (
+    call_id bigint PRIMARY KEY, patient_id bigint NOT NULL, began timestamptz, ended timestamptz NOT NULL, minutes integer
+);
 CREATE TABLE regions (region text PRIMARY KEY, capital text, population integer);
 CREATE TABLE codes (code text PRIMARY KEY, chapter text);
 """
@@ -35,6 +38,14 @@ _NAMES: Final = (
     "  spaced ",
 )
 _DIAGNOSES: Final = ("flu", "asthma", "crohn's", 'ÄÖ "q", {x}', "common cold", "FLU-like", "flu")
+_CHANGES: Final = (
+    # around changes of clocks in Berlin, New York, Lord Howe and São Paulo's midnight
+    *(datetime(2024, 3, 31, hour, 30, tzinfo=UTC) for hour in (0, 1)),
+    *(datetime(2024, 10, 27, hour, 30, tzinfo=UTC) for hour in (0, 1)),
+    *(datetime(2023, 3, 12, hour, 59, 59, tzinfo=UTC) for hour in (6, 7)),
+    *(datetime(2022, 10, 1, hour, 15, tzinfo=UTC) for hour in (15, 16)),
+    *(datetime(2021, 12, 31, hour, 45, tzinfo=UTC) for hour in (3, 15, 23)),
+)
 _BEGIN: Final = datetime(2020, 1, 1)  # noqa: DTZ001 - the columns have no zone
 
 
@@ -45,6 +56,10 @@ def rows() -> dict[str, list[Row]]:
     return {
         "patients": [_patient(*one) for one in everybody],
         "visits": [(number, *visit) for number, visit in enumerate(visits, 1)],
+        "calls": [
+            (number, *call)
+            for number, call in enumerate((call for one in everybody for call in _calls(*one)), 1)
+        ],
         "regions": [
             ("north", "Nordstadt", 1200),
             ("south", "L'Étang", 900),
@@ -85,4 +100,20 @@ def _visits(kind: int, double: int) -> Iterator[Row]:
             day.date(),
             None if kind % 8 == 6 else admitted,
             None if one == 3 else float(1 + (kind * 31 + one * 17) % 300),
+        )
+
+
+def _calls(kind: int, double: int) -> Iterator[Row]:
+    for one in range(kind % 4):
+        began = _BEGIN.replace(tzinfo=UTC) + timedelta(
+            days=(kind * 97 + one * 211) % 2_400, minutes=(kind * 331 + one * 97) % 1_440
+        )
+        if one == 1:
+            began = _CHANGES[kind % len(_CHANGES)]
+        minutes = (kind * 7 + one * 13) % 90
+        yield (
+            DOUBLES * kind + double + 1,
+            None if kind % 11 == 10 else began,
+            began + timedelta(minutes=minutes),
+            minutes,
         )

@@ -61,6 +61,8 @@ _CHOSEN = {
     "expressions: made dates",
     "grouping: months that were made below",
     "per_person: running totals of a person",
+    "tiles: halves of sums of persons, the largest first",
+    "tiles: quarters of a column",
 }
 _SOURCES = ("laplace", "gaussian")
 # every second case asks one of them, the others ask the other; by `--full-samples` each asks both

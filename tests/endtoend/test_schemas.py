@@ -1,4 +1,4 @@
-"""Tables in several schemas end to end: along the search path, by their full names, in quotes, and as views."""
+"""A shop in several schemas end to end: names along the search path, in full and in quotes, views, and probes of tools."""
 
 from collections.abc import Iterator
 
@@ -119,6 +119,12 @@ def test_session_searches_along_its_own_path(shop: Shop, dataset: str) -> None:
             connection.execute("SELECT COUNT(*) FROM orders")
         with pytest.raises(psycopg.errors.UndefinedTable):
             connection.execute("SELECT COUNT(*) FROM orders WHERE total > %s", (0,))
+        with pytest.raises(psycopg.errors.UndefinedTable) as refused:
+            connection.execute("SELECT COUNT(*) FROM ordres WHERE total > %s", (0,))
+        assert refused.value.diag.message_hint == "did you mean `orders`?"
+        with pytest.raises(psycopg.errors.UndefinedTable) as refused:
+            connection.execute("SELECT COUNT(*) FROM hr.salaries WHERE salary > %s", (0,))
+        assert refused.value.diag.message_hint is None
         assert connection.execute("SELECT COUNT(*) FROM sales.orders").fetchone() == (80,)
         connection.execute("SELECT set_config('search_path', '', false)")
         with pytest.raises(psycopg.errors.UndefinedTable):
@@ -136,3 +142,36 @@ def test_session_searches_along_its_own_path(shop: Shop, dataset: str) -> None:
     with shop.connect(dataset, options=f"-c search_path=sales,{first}") as connection:
         assert connection.execute("SHOW search_path").fetchone() == (f"sales,{first}",)
         assert connection.execute("SELECT COUNT(*) FROM orders").fetchone() == (80,)
+
+
+@BOTH
+def test_probe_holds_nothing_and_says_so(shop: Shop, dataset: str) -> None:
+    """The columns are described, no row or a constant comes back, and nothing is charged."""
+    before = _spent(shop, dataset)
+    with shop.connect(dataset) as connection:
+        notices: list[str] = []
+        connection.add_notice_handler(lambda one: notices.append(one.message_primary or ""))
+        for text, names, rows in (
+            ("SELECT 1 FROM orders LIMIT 1", ["?column?"], []),
+            ("SELECT customer_id FROM orders LIMIT 1", ["customer_id"], []),
+            ("SELECT * FROM (SELECT region FROM customers) AS v LIMIT 1", ["region"], []),
+            ("SELECT EXISTS (SELECT 1 FROM sales.orders)", ["exists"], [(True,)]),
+        ):
+            found = connection.execute(text)
+            assert [one.name for one in found.description or ()] == names
+            assert found.fetchall() == rows
+            assert "nothing was read or charged" in notices.pop()
+        assert notices == []
+        for text in ("SELECT customer_id FROM orders", "SELECT * FROM orders LIMIT 2"):
+            told = [line for (line,) in connection.execute(f"EXPLAIN {text}").fetchall()]
+            assert told[0].startswith("Refused: GW110: individual rows are never returned")
+            assert told[1].startswith("Hint: use an aggregate")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("EXPLAIN SELECT COUNT(*) FROM hr.salaries")
+    assert _spent(shop, dataset) == before
+    assert shop.answer("SELECT 1 FROM orders LIMIT 1", dataset).notices
+
+
+def _spent(shop: Shop, dataset: str) -> object:
+    spent = f"SELECT epsilon_spent FROM gateway.budget WHERE account = 'dataset:{dataset}'"
+    return shop.answer(spent, dataset).rows[0][0]

@@ -31,6 +31,8 @@ _UNDEFINED = {
     "cast": "CAST((1 - SIGN(COUNT(*))) * 1000000 AS smallint)",
     "cast of a text": "CAST(CASE WHEN COUNT(*) = 0 THEN 'none' ELSE '1' END AS integer)",
     "cast of a key": "CAST(COALESCE(NULLIF(SUBSTRING(CAST(COUNT(*) AS text), 1, 1), '0'), region) AS integer)",
+    "whole sum": "CAST((1 - SIGN(COUNT(*))) * 9 AS integer) + 2147483640",
+    "whole product": "(1 - SIGN(COUNT(*)))::smallint * 4::smallint * 32767::smallint",
     "window": "COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY region, smoker)",
 }
 _CONSTANT = {

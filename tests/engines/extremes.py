@@ -7,7 +7,7 @@ rendered over the enforced columns of `stored`, and PostgreSQL's own answer is a
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any, Final
 
@@ -57,6 +57,26 @@ _TEXTS: Final[list[str | None]] = [
     *("2024-02-29", "0000-01-01", "yesterday", "true", "%", "a_c", "\\", "xxaxx", "\tz", "1e99"),
     *(".5", "5.", "1e-99", "İı", "éa", "Z"),
 ]
+ZONE: Final = "Asia/Kolkata"
+"""Of the session in PostgreSQL: a clock that is half an hour away from all of Europe's."""
+_MOMENTS: Final[list[str | None]] = [
+    *(None if one is None else f"{one}+00" if one[0].isdigit() else one for one in _STAMPS),
+    # around changes of the clocks in Berlin, São Paulo, Lord Howe and Apia
+    *("2024-03-31 00:59:59.999999+00", "2024-03-31 01:00:00+00", "2024-10-26 23:30:00+00"),
+    *("2024-10-27 00:30:00+00", "2024-10-27 00:59:59.999999+00", "2024-10-27 01:30:00+00"),
+    *("2018-02-18 01:30:00+00", "2018-02-18 02:30:00+00", "2018-11-04 02:59:59.999999+00"),
+    *("2018-11-04 03:00:00+00", "2024-04-06 14:45:00+00", "2024-04-06 15:15:00+00"),
+    *("2011-12-30 09:59:59.999999+00", "2011-12-30 10:00:00+00", "2024-10-05 15:45:00+00"),
+    *("2024-02-29 18:30:00+00", "2024-02-29 18:29:59.999999+00", "2024-06-30 22:00:00+00"),
+]
+_LOCAL: Final[list[str | None]] = [
+    *_STAMPS,
+    *("2024-03-31 02:00:00", "2024-03-31 02:30:00", "2024-03-31 03:00:00", "2024-10-27 02:30:00"),
+    *("2024-10-27 01:59:59.999999", "2024-10-27 03:00:00", "2018-11-04 00:00:00"),
+    *("2018-11-04 00:30:00", "2018-11-04 01:00:00", "2018-02-17 23:30:00", "2018-02-18 00:00:00"),
+    *("2011-12-29 23:59:59.999999", "2011-12-30 12:00:00", "2011-12-31 00:00:00"),
+    *("2024-10-06 02:15:00", "2024-04-07 01:45:00"),
+]
 STORED: Final[dict[str, tuple[str, Domain, list[str | None]]]] = {
     "s": ("smallint", Anything(), ["0", "1", "-1", None, "32767", "-32768", "7"]),
     "i": ("integer", Anything(), ["0", "1", "-1", None, "2147483647", "-2147483648", "12"]),
@@ -84,6 +104,17 @@ STORED: Final[dict[str, tuple[str, Domain, list[str | None]]]] = {
         _within(datetime(2020, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - without zone
         _STAMPS,
     ),
+    "k": (
+        "timestamp with time zone",
+        _within(datetime(2010, 1, 1, tzinfo=UTC), datetime(2026, 12, 31, tzinfo=UTC)),
+        _MOMENTS,
+    ),
+    "q": ("timestamp with time zone", Anything(), _MOMENTS),
+    "l": (
+        "timestamp without time zone",
+        _within(datetime(2010, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - without zone
+        _LOCAL,
+    ),
 }
 ONLY_POSTGRESQL: Final = {
     "n": ["NaN"],
@@ -91,6 +122,7 @@ ONLY_POSTGRESQL: Final = {
     "w": ["NaN", "Infinity", "-Infinity", "1e-5000", "1e5000", "-1e400"],
     "d": ["4713-01-01 BC", "294276-12-31"],
     "z": ["4713-01-01 BC", "294276-12-31"],
+    "q": ["4713-01-01 BC", "294276-12-31"],
 }
 ROWS: Final = 80
 TABLE: Final = Table(
@@ -113,7 +145,7 @@ def bound(sql: str) -> Scalar:
         return Visible(node.name, field.type, field)
 
     query = f"SELECT {sql}"
-    return Binder(look_up).bind(parse(query, tokens_of(query)).expressions[0])
+    return Binder(look_up, ZONE).bind(parse(query, tokens_of(query)).expressions[0])
 
 
 def rows(dialect: Dialect) -> list[list[str | None]]:

@@ -396,7 +396,59 @@ CASTS: Final = [
     ),
     *("date_part('year', d)", "date_part('second', z)"),
 ]
+_ZONES: Final = (
+    *("Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia"),
+    *("Asia/Kathmandu", "UTC"),
+)
+ZONED: Final = [
+    *("k = q", "k < q", "k >= timestamptz '2024-03-31 01:00:00+00'", "k between l and y"),
+    *("k > '2024-10-27 02:30:00'", "k = l", "l > k", "e < k", "q is null", "k is not null"),
+    *("k in ('2024-03-31 01:00:00+00', '2024-10-27 00:30:00Z')", "k is distinct from q"),
+    *("coalesce(k, q)", "greatest(k, q)", "least(k, l)", "nullif(k, q)", "coalesce(k, e)"),
+    *("case when k > q then k else l end", "k at time zone 'Europe/Berlin' > l"),
+    *("k::date", "k::timestamp", "date(k)", "l::timestamptz", "e::timestamptz", "cast(k as date)"),
+    *(f"k at time zone '{zone}'" for zone in _ZONES),
+    *(f"l at time zone '{zone}'" for zone in _ZONES),
+    *(f"(k at time zone '{zone}')::date" for zone in _ZONES),
+    *(f"k at time zone '{zone}' >= '2018-11-04 00:30:00'" for zone in _ZONES),
+    *(f"k at time zone '{zone}' < '2021-05-05'" for zone in _ZONES),
+    *(f"l at time zone '{zone}' <= '2024-10-27 00:30:00+00'" for zone in _ZONES),
+    "e at time zone 'Europe/Berlin'",
+    *(f"date_trunc('{unit}', k)" for unit in ("year", "quarter", "month", "week", "day")),
+    *(f"date_trunc('{unit}', k)" for unit in ("hour", "minute", "second")),
+    *(
+        f"date_trunc('{unit}', k, '{zone}')"
+        for unit in ("month", "week", "day", "hour", "minute")
+        for zone in _ZONES
+    ),
+    *(f"extract({field} from k)" for field in ("year", "quarter", "month", "week", "day", "dow")),
+    *(f"extract({field} from k)" for field in ("isodow", "doy", "isoyear", "epoch", "hour")),
+    *(f"extract({field} from k)" for field in ("minute", "second", "decade", "century")),
+    *("date_part('hour', k)", "extract(hour from k at time zone 'America/Sao_Paulo')"),
+    *(
+        "k + cast('1 month' as interval)",
+        "k - cast('1 day' as interval)",
+        "k + cast('90 minutes' as interval)",
+    ),
+    *("k + cast('1 month 2 days 3 hours' as interval)", "k - cast('9000 years' as interval)"),
+    *(
+        "date_trunc('week', k + cast('1 day' as interval)) - cast('1 day' as interval)",
+        "k + cast('1 hour' as interval) > q",
+    ),
+    *(
+        "date_trunc('month', k) = '2024-10-01'",
+        "date_trunc('day', k) in ('2024-03-31', '2024-10-27')",
+    ),
+    *(
+        "extract(year from age(k, e))",
+        "extract(month from age(k, l))",
+        "extract(day from age(k, k))",
+    ),
+    *("date_trunc('hour', k) + cast('1 hour' as interval)", "date_trunc('month', k)::date"),
+    *("date_trunc('day', k) >= date_trunc('month', l)", "q = k + cast('1 second' as interval)"),
+]
 ALL: Final = {
+    "zoned": ZONED,
     "numbers": NUMBERS,
     "compared": COMPARED,
     "texts": TEXTS,

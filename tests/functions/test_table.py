@@ -10,7 +10,8 @@ from engines.extremes import RANGES, bound
 from engines.scalar_cases import ALL
 from sqlalchemy import column
 
-from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
+from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS
+from gateway.binding.patterns import LIKES
 from gateway.engines.sql.expressions import RENDERINGS, ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import Render
@@ -32,8 +33,9 @@ _UNWRITTEN: Final = frozenset({"is unknown", "is not unknown", "is not true", "i
 """Nothing an analyst writes becomes one of these: `x IS NOT TRUE` is read as `NOT (x IS TRUE)`."""
 _GRAMMAR: Final = frozenset(
     {
-        *(*_ARITHMETIC.values(), *_COMPARISONS.values(), *_PATTERNS.values()),
+        *(*_ARITHMETIC.values(), *_COMPARISONS.values(), *LIKES.values()),
         *("and", "or", "not", "in", "||", "negate", "extract", "age_in", "not like", "not ilike"),
+        "trunc_in_zone",
         *("is null", "is not null", "is true", "is false"),
     }
 )

@@ -5,10 +5,12 @@ threads, memory and the ways in which a database may plan are others. For longer
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from binding.plans import releases
+from fix_permissions import EVERY_LEVEL
 from hypothesis import HealthCheck, Phase, given, settings
 from property.bounded_releases import Asked, golden
 from property.catalogs import catalog, populated, statements
@@ -22,6 +24,7 @@ from sqlalchemy import URL
 from gateway.binding.aggregates import AGGREGATES, REFUSED
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.print import explain_plan
+from gateway.policy.generalization import generalize
 from gateway.postgres_server import Lease
 from gateway.sensitivity.measurement import Measurement
 
@@ -77,6 +80,18 @@ def test_statement_moves_by_no_more_than_declared_when_a_person_is_added(
         check(asked, worlds, findings, pairs=pairs)
     assert not findings.problems, "\n".join(findings.problems)
     assert findings.compared > draws(60)
+
+
+def test_statement_under_levels_moves_by_no_more_than_declared_when_a_person_is_added(
+    worlds: Worlds,
+) -> None:
+    """The same where every column is read by a level, also over a table of codes that is joined for it."""
+    findings = Findings()
+    for place, asked in enumerate(golden()[:: 2 * _APART]):
+        levelled = replace(asked, plan=generalize(asked.plan, EVERY_LEVEL))
+        check(levelled, worlds, findings, pairs=place % 2 == 0)
+    assert not findings.problems, "\n".join(findings.problems)
+    assert findings.compared > 0
 
 
 def test_random_plan_moves_by_no_more_than_declared_when_a_person_is_added(worlds: Worlds) -> None:

@@ -90,6 +90,27 @@ _STATEMENTS: Final = (
     "SELECT REGR_R2(weight, cost), REGR_INTERCEPT(weight, birth_year) FROM patients JOIN visits USING (patient_id)",
     """SELECT VAR_POP(s), CORR(s, n) FROM (SELECT patient_id, SUM(cost) AS s, COUNT(weight) AS n FROM visits
     GROUP BY patient_id) t""",
+    # what is read as a join on the unit key, as a row with the number 1, or as a set of values
+    """SELECT SUM((SELECT SUM(v.cost) FROM visits v WHERE v.patient_id = p.patient_id)), COUNT(*) FROM patients p""",
+    """SELECT COUNT(*) FROM visits w WHERE w.cost >= (SELECT AVG(v.cost) FROM visits v WHERE v.patient_id = w.patient_id)""",
+    """SELECT (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.patient_id ORDER BY v.visit_date LIMIT 1) AS d,
+    COUNT(*), SUM(income) FROM patients p GROUP BY 1""",
+    """SELECT COUNT(*), SUM(t.cost) FROM patients p LEFT JOIN LATERAL (SELECT v.cost, v.diagnosis FROM visits v
+    WHERE v.patient_id = p.patient_id ORDER BY v.visit_date DESC LIMIT 1) t ON true""",
+    """SELECT COUNT(*) FROM visits a, LATERAL (SELECT * FROM visits b WHERE b.patient_id = a.patient_id AND b.cost > 10) t""",
+    """SELECT diagnosis, COUNT(*), SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, diagnosis, cost FROM visits
+    ORDER BY patient_id, visit_date) t GROUP BY diagnosis""",
+    """SELECT diagnosis, SUM(cost) FROM (SELECT DISTINCT ON (diagnosis, patient_id) patient_id, diagnosis, cost FROM visits
+    ORDER BY diagnosis, patient_id, cost DESC) t GROUP BY diagnosis""",
+    """SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION SELECT patient_id FROM patients) t""",
+    """SELECT diagnosis, COUNT(*) FROM (SELECT patient_id, diagnosis FROM visits WHERE cost > 10
+    EXCEPT SELECT patient_id, diagnosis FROM visits WHERE cost > 1000) t GROUP BY diagnosis""",
+    """SELECT COUNT(*) FROM (SELECT patient_id, visit_date, diagnosis FROM visits WHERE cost > 10
+    INTERSECT SELECT patient_id, visit_date, diagnosis FROM visits WHERE cost < 1000) t""",
+    """SELECT SUM(LENGTH(region)), AVG(POSITION('t' IN region)), COUNT(*) FILTER (WHERE region ~ '^(n|s)') FROM patients""",
+    """SELECT LEAST(n, 3) AS few, COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t
+    GROUP BY 1""",
+    """SELECT MIN(region), MAX(region) FROM patients WHERE smoker""",
 )
 
 

@@ -7,21 +7,32 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gateway.sample.clinic import UNKNOWN, Clinic, Patients, Visits
-from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, LAST_DAY, REGIONS
+from gateway.sample.clinic import UNKNOWN, Clinic, Patients, Prescriptions, Visits
+from gateway.sample.distributions import (
+    DIAGNOSES,
+    DRUGS,
+    FIRST_DAY,
+    HIGHEST_DOSE,
+    LAST_DAY,
+    REGIONS,
+)
 
 # A new value here means other answers in the demo and in the documentation: never by accident.
-GOLDEN = "0c55f689620ef674aa4a5ee2bd8bf37cd979371f6e25f2cd69cdc0f3cf199a94"
+GOLDEN = "9a151b19b8cc49bc88a5e5690de2850926c61d58540fcb79e4ddbf1f90a3e44b"
 
 
-def columns(chunks: Iterator[Patients] | Iterator[Visits]) -> list[NDArray[np.int64]]:
+def columns(
+    chunks: Iterator[Patients] | Iterator[Visits] | Iterator[Prescriptions],
+) -> list[NDArray[np.int64]]:
     parts = [astuple(chunk) for chunk in chunks]
     return [np.concatenate(part).astype(np.int64) for part in zip(*parts, strict=True)]
 
 
 def checksum(clinic: Clinic, rows: int = 122_880) -> str:
     told = hashlib.sha256()
-    for column in (*columns(clinic.patient_rows(rows)), *columns(clinic.visit_rows(rows))):
+    tables = (clinic.patient_rows(rows), clinic.visit_rows(rows))
+    prescribed = columns(clinic.prescription_rows(rows))
+    for column in (*(one for table in tables for one in columns(table)), *prescribed):
         told.update(column.astype("<i8").tobytes())
     return told.hexdigest()
 
@@ -177,3 +188,19 @@ def test_visits_have_seasons_and_a_trend() -> None:
     influenza = visits().diagnosis == [each.name for each in DIAGNOSES].index("influenza")
     flu = np.bincount(dates[influenza].astype("datetime64[M]").astype(np.int64) % 12)
     assert flu[0] > 4 * flu[6]
+
+
+def test_prescriptions_are_of_visits_and_mostly_of_the_usual_drug() -> None:
+    """They come in the order of their visits, up to three at one; doses stay within the domain of the policy."""
+    found = Prescriptions(*columns(Clinic().prescription_rows()))  # type: ignore[arg-type]  # wider integers
+    assert found.prescription_id.tolist() == list(range(1, len(found.visit_id) + 1))
+    assert np.all(np.diff(found.visit_id) >= 0)
+    assert np.unique(found.visit_id, return_counts=True)[1].max() == 3
+    at = found.visit_id - 1
+    assert np.array_equal(visits().day[at], found.day)
+    assert found.dose.min() >= 1
+    assert found.dose.max() <= HIGHEST_DOSE
+    names = np.array([drug.name for drug in DRUGS])[found.drug]
+    diabetes = [one.name for one in DIAGNOSES].index("diabetes")
+    usual = names[visits().diagnosis[at] == diabetes] == "metformin"
+    assert 0.6 < usual.mean() < 0.8

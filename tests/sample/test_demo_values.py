@@ -15,7 +15,14 @@ from ruamel.yaml import YAML
 
 from gateway.policy.subjects import load_subjects
 from gateway.sample.clinic import Clinic
-from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, LAST_DAY, REGIONS
+from gateway.sample.distributions import (
+    DIAGNOSES,
+    DRUGS,
+    FIRST_DAY,
+    HIGHEST_DOSE,
+    LAST_DAY,
+    REGIONS,
+)
 
 POLICIES = Path(__file__).parents[2] / "policies"
 Yaml = Any  # whatever stands in the file
@@ -107,7 +114,12 @@ def test_demo_margin_is_beyond_ten_percent_when_the_diagnosis_is_rare(policy: Ya
 def test_policy_declares_the_domains_that_the_sample_enforces(policy: Yaml) -> None:
     """What the policy says about a column is what the tables check."""
     patients, visits = (policy["tables"][name]["columns"] for name in ("patients", "visits"))
-    assert list(policy["tables"]) == ["patients", "visits", "regions"]
+    assert list(policy["tables"]) == ["patients", "visits", "prescriptions", "regions"]
+    prescriptions = policy["tables"]["prescriptions"]["columns"]
+    assert list(prescriptions) == ["prescription_id", "visit_id", "drug", "dose", "prescribed_on"]
+    assert prescriptions["drug"]["domain"] == {"in": [drug.name for drug in DRUGS]}
+    assert prescriptions["dose"]["domain"] == {"between": ["0", str(HIGHEST_DOSE)]}
+    assert prescriptions["prescribed_on"]["domain"] == visits["visit_date"]["domain"]
     assert list(patients) == ["patient_id", "region", "birth_year", "income"]
     assert list(visits) == ["visit_id", "patient_id", "diagnosis", "cost", "visit_date"]
     assert patients["region"]["domain"] == {"in": list(REGIONS)}

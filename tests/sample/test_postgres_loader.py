@@ -18,7 +18,7 @@ from gateway.sample.duckdb_loader import load_into_duckdb
 from gateway.sample.postgres_loader import Existing, ReaderLogin, load_into_postgres
 
 CLINIC = Clinic(patients=200, visits=1_200)
-TABLES = ("regions", "patients", "visits")
+TABLES = ("regions", "patients", "visits", "prescriptions")
 
 BROKEN_RULES = (
     "INSERT INTO patients VALUES (1, 'north', 1980, 1)",
@@ -141,14 +141,14 @@ def test_postgres_tables_are_replaced_when_told_to(sample_database: URL) -> None
     """The second sample takes the place of the first."""
     load_into_postgres(Clinic(1, 1), plain(sample_database))
     assert load_into_postgres(CLINIC, plain(sample_database), existing=Existing.REPLACE)
-    assert _counts(sample_database) == [4, 200, 1_200]
+    assert _counts(sample_database) == [4, 200, 1_200, 953]
 
 
 def test_postgres_tables_are_left_when_they_may_stay(sample_database: URL) -> None:
     """A one-shot loader may run at every start: what is there is kept, and that is no failure."""
     assert load_into_postgres(Clinic(1, 1), plain(sample_database), existing=Existing.KEEP)
     assert not load_into_postgres(CLINIC, plain(sample_database), existing=Existing.KEEP)
-    assert _counts(sample_database) == [4, 1, 1]
+    assert _counts(sample_database) == [4, 1, 1, 2]
 
 
 def test_postgres_stays_as_it_was_when_the_load_breaks_off(sample_database: URL) -> None:
@@ -160,7 +160,7 @@ def test_postgres_stays_as_it_was_when_the_load_breaks_off(sample_database: URL)
     load_into_postgres(Clinic(1, 1), plain(sample_database))
     with pytest.raises(OperatorError, match="did not take the sample"):
         load_into_postgres(Misdated(200, 1_200), plain(sample_database), existing=Existing.REPLACE)
-    assert _counts(sample_database) == [4, 1, 1]
+    assert _counts(sample_database) == [4, 1, 1, 2]
 
 
 def test_reader_can_read_and_nothing_else(sample_database: URL, reader: ReaderLogin) -> None:

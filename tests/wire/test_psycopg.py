@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import psycopg
@@ -410,3 +410,24 @@ def test_quotient_by_a_literal_zero_is_the_error_of_postgresql_and_costs_nothing
     """It is found before the charge."""
     with charging(gateway, 0), pytest.raises(psycopg.errors.DivisionByZero):
         alice.execute("SELECT count(*), 1 / 0 FROM patients")
+
+
+def test_moments_are_bound_and_shown_in_the_time_zone_of_the_session(
+    gateway: WireGateway, plain: psycopg.Connection
+) -> None:
+    """An aware datetime is a moment, a naive one what the clock of the session shows; results come back aware."""
+    sql = """SELECT date_trunc('month', began), COUNT(*) FROM calls
+        WHERE began >= %s AND began::date <= %s GROUP BY 1 ORDER BY 1"""
+    given = (datetime(2024, 3, 31, 1, 30, tzinfo=UTC), date(2024, 12, 31))
+    for zone in ("Europe/Berlin", "America/New_York"):
+        with gateway.connect() as connection, plain.transaction():
+            connection.execute(f"SET TIME ZONE '{zone}'")
+            plain.execute(f"SET LOCAL TIME ZONE '{zone}'")
+            expected: dict[datetime, int] = dict(plain.execute(sql, given).fetchall())
+            found = {key: many for key, many in connection.execute(sql, given) if many}
+            assert found == expected
+            assert all(str(one.tzinfo) == zone for one in found)
+        with gateway.connect() as connection:
+            connection.execute(f"SET TIME ZONE '{zone}'")
+            with pytest.raises(psycopg.Error, match="Atlantis"):
+                connection.execute("SET TIME ZONE 'Europe/Atlantis'")

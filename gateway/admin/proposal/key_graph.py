@@ -69,12 +69,19 @@ class KeyGraph:
                     if edge.parent == start or any(edge.parent == one.parent for one in path):
                         continue
                     (found if edge.parent == unit else longer).append((*path, edge))
+            found = [path for path in found if len(path) == 1 or all(map(self._fits, path))]
             waiting = longer
         return sorted(found, key=lambda path: self._doubt(path, key))
 
     def single_keys(self, table: TableId) -> tuple[str, ...]:
         """The columns that are unique by themselves and can be keys, the likeliest first."""
         return single_keys(self.tables[table])
+
+    def _fits(self, edge: Edge) -> bool:
+        """Whether both columns of a key have one type, as the keys of longer paths must have."""
+        child = self.tables[edge.child].column(edge.column)
+        parent = self.tables[edge.parent].column(edge.target)
+        return child is not None and parent is not None and child.type == parent.type
 
     def _doubt(self, path: tuple[Edge, ...], key: str) -> tuple[bool, int, int]:
         inferred = sum(not edge.declared for edge in path)

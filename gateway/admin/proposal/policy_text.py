@@ -23,13 +23,14 @@ from gateway.admin.proposal.marks import MARK, count_marks, mark
 from gateway.admin.proposal.unit_candidates import (
     UnitCandidate,
     columns_about_somebody,
+    may_be_public,
     unit_doubts,
 )
 from gateway.admin.proposal.vocabulary import class_of, code_class, words_of
 from gateway.catalog.tables import ColumnClass
 from gateway.catalog.types import Family, parse_type
 from gateway.engines.catalog.annotations import Annotations
-from gateway.engines.catalog.describe import SourceColumn, SourceTable
+from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
 from gateway.errors import Code, OperatorError
 
 _MOST_NAMED: Final = 3
@@ -40,7 +41,7 @@ _HEAD: Final = """\
 gateway: 1
 dataset: {dataset}
 source: {source}
-
+{path}
 privacy:
 {unit}
 {budget}
@@ -67,7 +68,7 @@ _TAIL: Final = """
 class Proposal:
     """The text of a policy, and what became of the tables of the source.
 
-    `about_nobody` are those left out that have no column of persons.
+    `about_nobody` are those left out that seem to be lists of codes, places or things.
     """
 
     text: str
@@ -87,19 +88,21 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Proposer:
-    """Proposes the tables of one source for one unit. `public` are the tables that their owner calls public."""
+    """Proposes the tables of one source for one unit. `public` are the tables that their owner calls public.
+
+    `own_path` is the search path of the source's login, `source` has the one of the policy.
+    """
 
     graph: KeyGraph
     unit: UnitCandidate
-    default_schema: str
+    source: SourceTables
+    own_path: tuple[str, ...]
     public: frozenset[TableId]
     annotations: Annotations = field(default_factory=Annotations)
 
     def name(self, place: TableId) -> str:
-        """A table as the policy writes it: with its schema if that is not the default one, or not the only one."""
-        schema, table = place
-        alone = sum(one.lower() == table.lower() for _, one in self.graph.tables) == 1
-        return table if schema == self.default_schema and alone else f"{schema}.{table}"
+        """A table as the policy writes it."""
+        return self.source.name(self.graph.tables[place])
 
     def paths(self, place: TableId) -> list[tuple[Edge, ...]]:
         """The paths of a table that pass through protected tables alone."""
@@ -151,13 +154,17 @@ class Proposer:
         told = columns_about_somebody(self.graph.tables[place])
         if told:
             return f"it seems to be about persons ({', '.join(told[:_MOST_NAMED])})"
-        return f"if it is about nobody, add --public {name}"
+        if may_be_public(self.graph, place):
+            return f"if it is about nobody, add --public {name}"
+        return "its rows may be about persons"
 
     def _unit_lines(self, place: TableId, path: Sequence[Edge]) -> Iterator[str]:
         table = self.graph.tables[place]
         key, doubt = self._unit_key(place, path)
         line = f"    unit_key: {key}"
         yield mark(line, doubt) if doubt else line
+        if self._is_ambiguous(place, path):
+            yield f"    unit_via: {path[0].column}"
         if frozenset({key}) in table.unique:
             yield "    rows_per_unit: 1"
             return
@@ -165,6 +172,21 @@ class Proposer:
             "    rows_per_unit: 10", f"the rows of one {self.unit.name} that count in a group"
         )
         yield "    groups_per_unit: 4"
+
+    def _is_ambiguous(self, place: TableId, path: Sequence[Edge]) -> bool:
+        """Whether another column, too, begins a path of several keys to the same column."""
+        if len(path) < 2:  # noqa: PLR2004  # one key is the table's own column
+            return False
+        end = path[-1].child, path[-1].column
+        for edge in self.graph.edges.get(place, ()):
+            if edge.column == path[0].column or not self._is_protected(edge.parent):
+                continue
+            onward = self.paths(edge.parent)
+            if edge.parent == end[0] or any(
+                (one[-1].child, one[-1].column) == end for one in onward
+            ):
+                return True
+        return False
 
     def _unit_key(self, place: TableId, path: Sequence[Edge]) -> tuple[str, str]:
         """The unit key of a table as the policy writes it, and why it may be wrong."""
@@ -261,13 +283,13 @@ def propose_policy(proposer: Proposer, dataset: str, source: str, *, guessed: bo
     if left_out:
         lines += ["", *(proposer.left_out(place) for place in left_out)]
     doubts = tuple(unit_doubts(graph, unit))
-    through = any(len(found[0]) > 1 or found[0][-1].target != unit.key for found in paths.values())
     names = [proposer.name(place) for place in protected]
     text = (
         _HEAD.format(
             dataset=dataset,
             source=source,
-            unit=_unit_line(proposer, doubts, guessed=guessed, through=through),
+            path=_path_line(proposer),
+            unit=_unit_line(proposer, doubts, guessed=guessed),
             budget=mark("  budget: {epsilon: 10, delta: 1e-7}", "for everyone together, for ever"),
         )
         + "\n".join(lines).lstrip("\n")
@@ -286,29 +308,32 @@ def propose_policy(proposer: Proposer, dataset: str, source: str, *, guessed: bo
         tuple(names),
         tuple(map(proposer.name, public)),
         tuple(map(proposer.name, left_out)),
-        tuple(
-            proposer.name(place)
-            for place in left_out
-            if not columns_about_somebody(graph.tables[place])
-        ),
+        tuple(proposer.name(place) for place in left_out if may_be_public(graph, place)),
     )
 
 
-def public_tables(graph: KeyGraph, default_schema: str, named: Sequence[str]) -> frozenset[TableId]:
+def public_tables(
+    graph: KeyGraph, source: SourceTables, named: Sequence[str]
+) -> frozenset[TableId]:
     """The tables that the owner calls public, by their names."""
     found = set()
     for written in named:
-        schema, _, table = written.rpartition(".")
-        place = schema or default_schema, table
-        if place not in graph.tables:
-            known = ", ".join(sorted(name for _, name in graph.tables))
+        table = source.find(written)
+        if table is None or (table.schema, table.name) not in graph.tables:
+            known = ", ".join(sorted(map(source.name, graph.tables.values())))
             raise OperatorError(
                 Code.ARGUMENT_INVALID,
                 f"--public: the source has no table `{written}`",
                 f"its tables are {known}",
             )
-        found.add(place)
+        found.add((table.schema, table.name))
     return frozenset(found)
+
+
+def search_path(graph: KeyGraph, source: SourceTables) -> tuple[str, ...]:
+    """The schemas of all tables, those of the source's own search path first."""
+    schemas = [schema for schema, _ in graph.tables]
+    return tuple(dict.fromkeys([*(one for one in source.search_path if one in schemas), *schemas]))
 
 
 def _with_gap(
@@ -318,10 +343,16 @@ def _with_gap(
     yield from proposer.protected_table(place, paths[place][0] if place in paths else ())
 
 
-def _unit_line(proposer: Proposer, doubts: Sequence[str], *, guessed: bool, through: bool) -> str:
+def _path_line(proposer: Proposer) -> str:
+    """The search path, where tables lie in other schemas than those of the source's login."""
+    path = proposer.source.search_path
+    there = set(path) <= set(proposer.own_path)
+    return "" if there else f"search_path: [{', '.join(path)}]\n"
+
+
+def _unit_line(proposer: Proposer, doubts: Sequence[str], *, guessed: bool) -> str:
     unit = proposer.unit
-    where = f"table: {proposer.name(unit.table)}, key: {unit.key}"
-    line = f"  unit: {{name: {unit.name}, {where}}}" if through else f"  unit: {unit.name}"
+    line = f"  unit: {{name: {unit.name}, table: {proposer.name(unit.table)}, key: {unit.key}}}"
     questions = [
         *(["is this whose privacy is protected? It can never be changed"] if guessed else []),
         *doubts,

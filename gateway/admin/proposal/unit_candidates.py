@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.admin.proposal.key_graph import KeyGraph, TableId
+from gateway.admin.proposal.key_graph import KeyGraph, TableId, is_known
 from gateway.admin.proposal.vocabulary import (
     is_about_somebody,
     is_actor,
@@ -20,7 +20,7 @@ from gateway.admin.proposal.vocabulary import (
     unit_name,
 )
 from gateway.catalog.types import Family, parse_type
-from gateway.engines.catalog.describe import SourceTable
+from gateway.engines.catalog.describe import SourceTable, SourceTables
 from gateway.errors import Code, OperatorError
 
 _MOST_SHOWN: Final = 5
@@ -93,20 +93,30 @@ def columns_about_somebody(table: SourceTable) -> list[str]:
     ]
 
 
-def named_unit(graph: KeyGraph, default_schema: str, written: str) -> UnitCandidate:
+def may_be_public(graph: KeyGraph, place: TableId) -> bool:
+    """Whether a table seems to be a list of codes, places or things: other tables refer to it, and it has no times.
+
+    What nobody refers to, such as bookings, or what happened at some time is rather about somebody.
+    """
+    table = graph.tables[place]
+    if _rank(table) or columns_about_somebody(table) or not graph.reach(place):
+        return False
+    if is_lookup_name(table.name):
+        return True
+    families = {parse_type(one.type).family for one in table.columns if _is_plain(one.type)}
+    return not families & {Family.DATE, Family.TIMESTAMP}
+
+
+def named_unit(graph: KeyGraph, source: SourceTables, written: str) -> UnitCandidate:
     """The unit that the owner names as `table.column`, with a schema before it or without."""
     name, _, column = written.rpartition(".")
-    schema, _, table = name.rpartition(".")
-    place = schema or default_schema, table
-    if not schema and place not in graph.tables:
-        elsewhere = [one for one in graph.tables if one[1] == table]
-        place = elsewhere[0] if len(elsewhere) == 1 else place
-    found = graph.tables.get(place)
-    if found is None or found.column(column) is None:
+    found = source.find(name) if name else None
+    if found is None or not is_known(found, column):
         what = f"the source has no column `{written}`" if name else f"`{written}` names no table"
         raise OperatorError(
             Code.ARGUMENT_INVALID, f"--unit: {what}", "write --unit customers.customer_id"
         )
+    place = found.schema, found.name
     return UnitCandidate(place, column, graph.reach(place), _rank(found))
 
 

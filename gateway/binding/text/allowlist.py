@@ -119,7 +119,7 @@ _ALLOWED: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Any: _THIS,
     exp.All: _THIS,
     exp.Exists: _THIS,
-    exp.Between: frozenset({"this", "low", "high"}),
+    exp.Between: frozenset({"this", "low", "high", "symmetric"}),
     exp.In: frozenset({"this", "expressions", "query"}),
     exp.Tuple: _LIST,
     exp.Case: frozenset({"this", "ifs", "default"}),

@@ -36,7 +36,9 @@ _LISTED = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT, Family.TEXT, Fami
 _TRUTH = {"t": "true", "f": "false"}
 
 
-def parameter_literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Given, ...]:
+def parameter_literals(
+    texts: Sequence[str | None], types: Sequence[str], zone: str
+) -> tuple[Given, ...]:
     """The values, one for each parameter of the statement; `types` are named as `format_type` does."""
     if len(texts) != len(types):
         raise SyntaxRefused(
@@ -44,12 +46,12 @@ def parameter_literals(texts: Sequence[str | None], types: Sequence[str]) -> tup
             f"the statement has {len(types)} parameters, but {len(texts)} values were given",
         )
     return tuple(
-        _literal(place + 1, text, of)
+        _literal(place + 1, text, of, zone)
         for place, (text, of) in enumerate(zip(texts, types, strict=True))
     )
 
 
-def _literal(number: int, text: str | None, of: str) -> Given:
+def _literal(number: int, text: str | None, of: str, zone: str) -> Given:
     listed = of.endswith(_ARRAY)
     kind = _type(of.removesuffix(_ARRAY))
     if kind is None or (listed and (text is None or kind.family not in _LISTED)):
@@ -66,7 +68,7 @@ def _literal(number: int, text: str | None, of: str) -> Given:
         return ArrayParameter(text, kind)
     if kind.family is Family.BOOLEAN:
         text = _TRUTH.get(text.strip().lower(), text)
-    return constants.literal(text, kind)
+    return constants.literal(text, kind, zone)
 
 
 def _type(name: str) -> ColumnType | None:

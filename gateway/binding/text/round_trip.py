@@ -4,6 +4,7 @@ INVARIANT: the finishing has the literals that were written and nothing else, an
 rendered gives the same tree again. A text that does not come through like that is refused.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -13,13 +14,27 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.dialect import DIALECT
+from gateway.binding.text.lexer import LexemeKind, lexemes
 from gateway.binding.text.parameters import ArrayParameter, Given
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import TEXT
 from gateway.plan.sql_text import literal_sql
 
 _SPELLED: Final = frozenset({TokenType.STRING, TokenType.NUMBER})
+_GROUPED: Final = re.compile(r"[0-9]+(?:_[0-9]+)+(?:\.[0-9]+(?:_[0-9]+)*)?")
 _UNITS: Final = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
+
+
+def plain_numbers(sql: str) -> str:
+    """The text with numbers such as 50_000 in digits alone, as PostgreSQL reads them."""
+    if _GROUPED.search(sql) is None:
+        return sql
+    parts, end = [], 0
+    for one in lexemes(sql):
+        if one.sort is LexemeKind.NUMBER and _GROUPED.fullmatch(sql, one.start, one.end):
+            parts += [sql[end : one.start], sql[one.start : one.end].replace("_", "")]
+            end = one.end
+    return "".join([*parts, sql[end:]])
 
 
 def intervals_as_casts(sql: str, tokens: list[Token]) -> str:

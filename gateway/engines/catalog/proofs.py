@@ -51,6 +51,7 @@ def find_mismatches(dataset: Dataset, source: SourceTables) -> Iterator[SchemaMi
             continue
         for column in table.columns:
             yield from _column(table, column, there)
+            yield from _open_join(dataset, column, table, source)
         if table.path is not None:
             yield from _path_key(table, table.path.edge, source)
 
@@ -166,6 +167,21 @@ def fits_source(column: Column, found: SourceColumn) -> bool:
     if column.is_array:
         return found.type in _TEXT_ARRAYS
     return is_compatible(column.type, found)
+
+
+def _open_join(
+    dataset: Dataset, column: Column, table: Table, source: SourceTables
+) -> Iterator[SchemaMismatch]:
+    """A join to a public table whose columns come from the source."""
+    target = None if column.joins is None else dataset.table(column.joins.table)
+    if column.joins is None or target is None or not target.public or target.columns:
+        return
+    there = source.find(target.name)
+    if there is not None and there.column(column.joins.column) is None:
+        close = get_close_matches(column.joins.column, [one.name for one in there.columns], n=1)
+        hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
+        message = f"the source has no column `{column.joins}`, which `{column.name}` joins"
+        yield SchemaMismatch(table.name, column.name, message, hint)
 
 
 def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:

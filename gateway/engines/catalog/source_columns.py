@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gateway.catalog.domains import Anything, Domain, Values
-from gateway.catalog.tables import Column, Dataset, KeyReference, Table
+from gateway.catalog.tables import Column, Dataset, KeyReference, Table, joins_somewhere
 from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
 from gateway.engines.catalog.describe import SourceTable, SourceTables
 from gateway.engines.catalog.proofs import TableProof
@@ -33,7 +33,17 @@ def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameab
         _filled(table, source, nameable) if table.name in missing else table
         for table in dataset.tables
     )
-    return replace(dataset, tables=tables)
+    known = {table.name: table for table in tables}
+    return replace(dataset, tables=tuple(_without_lost_joins(table, known) for table in tables))
+
+
+def _without_lost_joins(table: Table, known: Mapping[str, Table]) -> Table:
+    """The table without joins to columns that its source does not have."""
+    columns = (
+        one if one.joins is None or joins_somewhere(one.joins, known) else replace(one, joins=None)
+        for one in table.columns
+    )
+    return replace(table, columns=tuple(columns))
 
 
 def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:

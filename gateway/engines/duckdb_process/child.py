@@ -26,6 +26,8 @@ from gateway.engines.duckdb_process.frames import (
     read_header,
 )
 
+ZONE: Final = "TimeZone"
+UTC_NAME: Final = "UTC"
 _FEW_ROWS: Final = 256
 _MANY_ROWS: Final = 4096
 _BESIDE_BYTES: Final = 4 << 30
@@ -61,10 +63,13 @@ def serve(line: socket.socket) -> None:
 
 
 def _open(document: Any) -> tuple[duckdb.DuckDBPyConnection, list[int]]:  # noqa: ANN401
-    path, config = document["path"], document["config"]
+    path, config = document["path"], dict(document["config"])
+    zone = config.pop(ZONE, UTC_NAME)
     before = file_identity(path)
     directories = config.pop(_DIRECTORIES, "")
     connection = duckdb.connect(path, read_only=True, config={**config, **_CLOSED})
+    # what views of the file make of a time with a zone; nothing that the gateway renders depends on it
+    connection.execute(f"SET {ZONE} = '{zone}'")
     if directories:  # before the lock on access, which then leaves these alone
         connection.execute(f"SET {_DIRECTORIES} = [$1]", [directories])
     connection.execute("SET enable_external_access = false")

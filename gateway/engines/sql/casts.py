@@ -29,6 +29,7 @@ from gateway.engines.sql.pieces import (
     when,
 )
 from gateway.errors import Code, UnsupportedSql
+from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Cast, Literal, Scalar
 
 INTEGER_GRAMMAR: Final = "^ *[-+]?[0-9]{1,37} *$"
@@ -45,6 +46,8 @@ def render_cast(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR09
     what, of, to = scalar.what, scalar.what.type, scalar.type
     if isinstance(what, Literal) and what.value is None:
         return constant(rendering.dialect, None, to)
+    if Kind.TIMESTAMPTZ in {of.kind, to.kind}:
+        raise BrokenPlan("a cast that reads the clock of no zone")
     match of.family, to.family:
         case Family.TEXT, Family.TEXT:
             return _cut(cast(rendering.sql(what), TEXT), to)
@@ -63,7 +66,7 @@ def render_cast(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR09
         case _, Family.FLOAT:
             return _float(as_double(rendering, what), to)
         case _, Family.TIMESTAMP:
-            return cast(rendering.sql(what), TIMESTAMP(timezone=to.kind is Kind.TIMESTAMPTZ))
+            return cast(rendering.sql(what), TIMESTAMP())
         case _:
             return cast(rendering.sql(what), sql_type(rendering.dialect, to))
 

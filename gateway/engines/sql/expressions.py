@@ -20,7 +20,7 @@ from sqlalchemy.sql import visitors
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
 from gateway.engines.sql import casts as scalars_casts
-from gateway.engines.sql import conditions, numbers, text, times
+from gateway.engines.sql import conditions, numbers, text, times, zoned_times
 from gateway.engines.sql import times as scalars_times
 from gateway.engines.sql.clamp import clamp_column, finite_value, lattice_integer
 from gateway.engines.sql.group_limits import key_expression
@@ -65,6 +65,7 @@ RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
         **numbers.RENDERINGS,
         **text.RENDERINGS,
         **times.RENDERINGS,
+        **zoned_times.RENDERINGS,
         **conditions.RENDERINGS,
     }
 )

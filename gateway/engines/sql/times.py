@@ -13,7 +13,7 @@ from sqlalchemy import Date, Integer, Interval, Numeric, Text, cast, func, liter
 from sqlalchemy import extract as sql_extract
 from sqlalchemy.types import TIMESTAMP
 
-from gateway.catalog.types import Family
+from gateway.catalog.types import Family, Kind
 from gateway.engines.sql.number_types import as_number, require_range
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import (
@@ -30,6 +30,7 @@ from gateway.engines.sql.pieces import (
     null_outside,
     when,
 )
+from gateway.engines.sql.zoned_times import shown_in_utc
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Literal, Scalar, Shift
 
@@ -72,7 +73,9 @@ def _word(scalar: Scalar) -> str:
 
 
 def as_timestamp(rendering: Rendering, scalar: Scalar) -> Sql:
-    """A date or timestamp as a timestamp."""
+    """A date or timestamp as a timestamp; a time with a zone as the clock of UTC shows it."""
+    if scalar.type.kind is Kind.TIMESTAMPTZ:
+        return shown_in_utc(rendering, scalar)
     return cast(rendering.sql(scalar), STAMP)
 
 

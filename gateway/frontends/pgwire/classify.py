@@ -16,6 +16,7 @@ from gateway.binding.catalog_queries import (
     strip_database_name,
 )
 from gateway.binding.extensions import postgresql_sql
+from gateway.binding.sources import close_relation
 from gateway.binding.text.classify import Statement, StatementKind, classify, split_statements
 from gateway.binding.text.dialect import quote_name
 from gateway.binding.text.lexer import lexemes
@@ -172,6 +173,10 @@ class Statements:
         query = add_temp_tables(statement.query, {name: self._kept[name] for name in names})
         text = f"{statement.head}{query}{statement.tail}"
         return replace(statement, text=text, query=query)
+
+    def close_relation(self, wanted: str) -> str:
+        """A hint for a relation that does not exist, by the tables that the client may see."""
+        return close_relation(self._dataset, wanted)
 
     def _may_give_up(self, one: DropTempTable) -> bool:
         names = set(one.names)

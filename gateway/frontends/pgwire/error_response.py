@@ -7,9 +7,10 @@ reads as PostgreSQL's.
 INVARIANT: of an exception that is no refusal, the client sees an incident id and nothing else.
 """
 
+import re
 import secrets
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -130,3 +131,17 @@ def refusal_of(error: Exception, emit: Emit) -> Refusal:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+_UNDEFINED_TABLE: Final = "42P01"
+_NO_RELATION: Final = re.compile(r'relation "(.*)" does not exist', re.DOTALL)
+
+
+def with_close_relation(raw: bytes, hint_for: Callable[[str], str]) -> bytes:
+    """PostgreSQL's error of an unknown relation, with a hint; every other error as it is."""
+    fields = read_fields(raw[_HEADER:])
+    named = _NO_RELATION.match(fields.get("M", ""))
+    if fields.get("C") != _UNDEFINED_TABLE or "H" in fields or named is None:
+        return raw
+    hint = hint_for(named[1])
+    return fields_message(ERROR, {**fields, "H": hint}) if hint else raw

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from gateway.binding.text.classify import Statement, StatementKind, cursor_name, needs_transaction
 from gateway.columnar.texts import array_text
-from gateway.errors import Refusal
+from gateway.errors import Reason, Refusal
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import AnalystQuery, ByName, Plain, Script
 from gateway.frontends.pgwire.error_response import (
@@ -86,6 +86,7 @@ _QUIET: Final = frozenset(
     {messages.PARSE_COMPLETE, messages.BIND_COMPLETE, messages.CLOSE_COMPLETE}
 )
 # of `client_min_messages`: a client that sets one of them gets no notice at all
+_EXPLAINED: Final = frozenset({Reason.NOT_AGGREGATE, Reason.UNBOUNDED, Reason.UNSUPPORTED_SQL})
 _ABOVE_NOTICES: Final = frozenset({"warning", "error"})
 # fields that describe the gateway's text rather than the analyst's
 _OURS: Final = "PpqWFLRsctdn"
@@ -99,6 +100,11 @@ class Ask:
     settings: Mapping[str, str]
     values: tuple[str | None, ...] = ()
     types: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPlan:
+    lines: tuple[str, ...]
 
 
 Outcome: TypeAlias = DeferredStatement | Estimate | Refusal
@@ -139,7 +145,7 @@ def send_first_rows(talk: Talk, one: Portal, execute: ExecutePortal, ask: Ask | 
         if talk.status == IDLE and needs_transaction(ask.asking.statement):
             error = messages.fields_message(messages.ERROR, {"S": "ERROR", "V": "ERROR", **_ALONE})
             return (yield from fail_transaction(talk, error, simple=False))
-        outcome = yield from await_outcome(ask)
+        outcome = plan_of_refusal(ask, (yield from await_outcome(ask)))
         if isinstance(outcome, Refusal):
             return (yield from send_refusal(talk, outcome, simple=False))
         ready = ready_to_run(talk, ask, outcome)
@@ -208,7 +214,7 @@ def _tried(talk: Talk, statement: Statement) -> Work:
 
 def send_all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:
     """Send all rows of a query in a simple query; `text` is what the client sent."""
-    outcome = yield from await_outcome(ask)
+    outcome = plan_of_refusal(ask, (yield from await_outcome(ask)))
     if isinstance(outcome, Refusal):
         return (yield from send_refusal(talk, outcome, simple=True))
     ready = ready_to_run(talk, ask, outcome)
@@ -291,9 +297,25 @@ def strip_positions(raw: bytes) -> bytes:
     return messages.fields_message(messages.ERROR, fields)
 
 
-def ready_to_run(talk: Talk, ask: Ask, outcome: DeferredStatement | Estimate) -> FilledSql | None:
+def plan_of_refusal(ask: Ask, outcome: Outcome) -> Outcome | RefusedPlan:
+    """The outcome; for EXPLAIN, a refusal that depends on the text alone becomes lines of the plan.
+
+    Rights, names, earlier queries and budgets stay errors.
+    """
+    explains = ask.asking.statement.kind is StatementKind.EXPLAIN
+    if explains and isinstance(outcome, Refusal) and outcome.reason in _EXPLAINED:
+        hint = (f"Hint: {outcome.hint}",) if outcome.hint else ()
+        return RefusedPlan((f"Refused: {outcome}", *hint))
+    return outcome
+
+
+def ready_to_run(
+    talk: Talk, ask: Ask, outcome: DeferredStatement | Estimate | RefusedPlan
+) -> FilledSql | None:
     """The statement for the twin; None means the client's text."""
     statement = ask.asking.statement
+    if isinstance(outcome, RefusedPlan):
+        return FilledSql(_PLAN, (array_text(outcome.lines),))
     if isinstance(outcome, Estimate):
         return FilledSql(_PLAN, (array_text(plan_lines(outcome)),))
     if ask.settings.get("client_min_messages") not in _ABOVE_NOTICES:
@@ -372,6 +394,6 @@ def await_outcome(ask: Ask) -> Generator[Ask | None, Given | None, Outcome]:
 
 def read_message() -> Generator[Ask | None, Given | None, tuple[int, bytes]]:
     given = yield None
-    if not isinstance(given, tuple):
-        raise Malformed("an answer where a message was expected")
-    return given
+    if isinstance(given, tuple):
+        return given
+    raise Malformed("an answer where a message was expected")

@@ -36,7 +36,11 @@ from gateway.frontends.pgwire.classify import (
     TempTableDrop,
     TempTableQuery,
 )
-from gateway.frontends.pgwire.error_response import NO_FUNCTION_CALLS, is_fatal
+from gateway.frontends.pgwire.error_response import (
+    NO_FUNCTION_CALLS,
+    is_fatal,
+    with_close_relation,
+)
 from gateway.frontends.pgwire.framing import Frame, Malformed, UnknownMessage
 from gateway.frontends.pgwire.pending_replies import DueReply, PendingReplies, PendingReply
 from gateway.frontends.pgwire.portals import Portal, PreparedNames, PreparedQuery
@@ -272,6 +276,8 @@ class Session:
     def from_twin(self, kind: int, raw: bytes) -> None:
         """Handle one message, or consecutive rows."""
         self._kept.heard(kind, raw)
+        if kind == messages.ERROR:
+            raw = with_close_relation(raw, self._read.close_relation)
         if kind == messages.COMMAND_COMPLETE:
             self.completed += 1
             self._prepared.done(raw[5:-1])

@@ -105,7 +105,7 @@ class EstimateShape(_Shape):
 
 
 class UsableColumnShape(_Shape):
-    """`domain` is there when the policy bounds the column; `use` says what it may be used for."""
+    """`domain` is there when the policy bounds the column; `use` says what it may be used for, and `levels` how coarsely."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

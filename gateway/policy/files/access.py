@@ -1,11 +1,13 @@
 """Access rules of a policy file: names and conditions of `access` are checked and resolved."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gateway.catalog.tables import ColumnClass, ColumnRef, Dataset
 from gateway.policy.conditions.condition import Condition, compile_condition
 from gateway.policy.conditions.parser import InvalidCondition
 from gateway.policy.files.together import parse_together
+from gateway.policy.levels import ColumnLevel, Levels
 from gateway.policy.model import BudgetModel, RuleModel, UseModel
 from gateway.policy.policy import Budget, Effect, Operation, Rate, Rule
 from gateway.policy.row_rules import RowRule, parse_row_rule
@@ -13,8 +15,21 @@ from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What the rest of the file declares, and rules speak of."""
+
+    dataset: Dataset
+    ledger: Budget
+    levels: Mapping[ColumnRef, Levels]
+
+
 def parse_rules(
-    models: list[RuleModel], dataset: Dataset, ledger: Budget, complaints: Complaints
+    models: list[RuleModel],
+    dataset: Dataset,
+    ledger: Budget,
+    levels: Mapping[ColumnRef, Levels],
+    complaints: Complaints,
 ) -> tuple[Rule, ...]:
     """The rules; one with a problem is left out, and then the file is refused."""
     seen: set[str] = set()
@@ -24,7 +39,7 @@ def parse_rules(
         if model.id in seen:
             complaints.add((*path, "id"), f"rule {quote_word(model.id)} is declared twice")
         seen.add(model.id)
-        rule = _rule(model, dataset, ledger, path, complaints)
+        rule = _rule(model, Declared(dataset, ledger, levels), path, complaints)
         if rule is not None:
             rules.append(rule)
     if not models:
@@ -35,25 +50,30 @@ def parse_rules(
 
 
 def _rule(
-    model: RuleModel, dataset: Dataset, ledger: Budget, path: FieldPath, complaints: Complaints
+    model: RuleModel,
+    declared: Declared,
+    path: FieldPath,
+    complaints: Complaints,
 ) -> Rule | None:
+    dataset, levels = declared.dataset, declared.levels
     before = len(complaints.problems)
     when = _condition(model.when, (*path, "when"), complaints)
     tables = _tables(model, dataset, path, complaints)
     _fit_for_effect(model, path, complaints)
     use = None if model.use is None else _use(model.use, dataset, tables, path, complaints)
+    finest = {} if model.use is None else _finest_levels(model, tables, levels, path, complaints)
     rows = _rows(model, dataset, tables, path, complaints)
     together = None
     if model.together is not None:
         together = parse_together(model.together, dataset, (*path, "together"), complaints)
     budget = None
     if model.budget is not None:
-        budget = analyst_budget(model.budget, ledger, (*path, "budget"), complaints)
+        budget = analyst_budget(model.budget, declared.ledger, (*path, "budget"), complaints)
     if when is None or len(complaints.problems) > before:
         return None
     if use is None and model.effect == "permit":
         use = {}
-    return Rule(model.id, Effect(model.effect), when, tables, use, rows, budget, together)
+    return Rule(model.id, Effect(model.effect), when, tables, use, rows, budget, together, finest)
 
 
 def analyst_budget(
@@ -129,10 +149,51 @@ def _use(
     found: dict[Operation, frozenset[ColumnRef]] = {}
     for operation in Operation:
         columns: set[ColumnRef] = set()
-        for place, word in enumerate(getattr(model, operation)):
+        for place, entry in enumerate(getattr(model, operation)):
             here = (*path, "use", operation.value, place)
-            columns |= _selected(word, dataset, tables, here, complaints)
+            columns |= _selected(entry.word, dataset, tables, here, complaints)
         found[operation] = frozenset(columns)
+    return found
+
+
+def _finest_levels(
+    model: RuleModel,
+    tables: frozenset[str],
+    levels: Mapping[ColumnRef, Levels],
+    path: FieldPath,
+    complaints: Complaints,
+) -> Mapping[Operation, Mapping[ColumnRef, ColumnLevel]]:
+    """The columns of `use` with a level.
+
+    INVARIANT: such an entry restricts the column, also where a class or `*` names it in the same list.
+    """
+    found: dict[Operation, dict[ColumnRef, ColumnLevel]] = {}
+    for operation in Operation:
+        entries = getattr(model.use, operation)
+        for place, entry in enumerate(entries):
+            here = (*path, "use", operation.value, place)
+            if entry.level is None:
+                continue
+            if model.effect == "forbid":
+                complaints.add(
+                    here, "a forbid forbids columns, not levels", "write the column alone"
+                )
+            if any(one.word == entry.word for one in (*entries[:place], *entries[place + 1 :])):
+                complaints.add(here, f"{quote_word(entry.word)} is given twice")
+            table, _, name = entry.word.rpartition(".")
+            column = ColumnRef(table, name)
+            there = levels.get(column)
+            if there is None:
+                message = f"{quote_word(entry.word)} is no column with `levels`"
+                complaints.add(here, message, suggestion(entry.word, map(str, levels)))
+                continue
+            names = [one.name for one in there]
+            if entry.level not in names:
+                message = f"{quote_word(entry.word)} has no level {quote_word(entry.level)}"
+                complaints.add(here, message, f"its levels are {', '.join(names)}")
+            elif table in tables:
+                at = names.index(entry.level)
+                found.setdefault(operation, {})[column] = ColumnLevel(at, there[at])
     return found
 
 

@@ -17,7 +17,9 @@ from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.policy.files.access import analyst_budget, parse_rules
 from gateway.policy.files.consistency import check_shared_tables, warn_unfamiliar_names
+from gateway.policy.files.level_definitions import parse_levels
 from gateway.policy.files.tables import parse_dataset
+from gateway.policy.files.zone_offsets import write_offsets
 from gateway.policy.model import PolicyModel, PrivacyModel
 from gateway.policy.policy import (
     AnswerSettings,
@@ -53,6 +55,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     model = parse_model(complaints)
     if model is None:
         return None
+    model = write_offsets(model, complaints)
     source = _source(model.source, environment, complaints)
     dataset = parse_dataset(model, complaints)
     privacy = _privacy(model.privacy, complaints)
@@ -60,7 +63,8 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     if dataset is None:
         return None
     reported = read_reported(model, dataset, complaints)
-    rules = parse_rules(model.access, dataset, privacy.budget, complaints)
+    levels = parse_levels(model, dataset, complaints)
+    rules = parse_rules(model.access, dataset, privacy.budget, levels, complaints)
     if source is None or complaints.problems:
         return None
     reuse = model.reuse
@@ -189,6 +193,7 @@ class PolicyReading:
     problems: tuple[OperatorError, ...]
     warnings: tuple[PolicyError, ...]
     places: Mapping[str, Complaints] = field(default_factory=dict)  # by dataset
+    paths: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -242,6 +247,7 @@ def read_files(
 ) -> PolicyReading:
     """These policy files together, with the subjects of that file."""
     files = _Files()
+    paths = tuple(paths)
     for path in paths:
         _read(path, inside, environment, files)
     known, tree = _subjects(subjects, inside, files)
@@ -252,7 +258,7 @@ def read_files(
         warning for complaints in files.complaints.values() for warning in complaints.warnings
     )
     if files.problems:
-        return PolicyReading(None, tuple(files.problems), warnings)
+        return PolicyReading(None, tuple(files.problems), warnings, paths=paths)
     policies = {policy.name: policy for policy in files.policies.values()}
     loaded = LoadedPolicies(
         MappingProxyType(policies),
@@ -262,7 +268,7 @@ def read_files(
         warnings,
     )
     places = {policy.name: files.complaints[name] for name, policy in files.policies.items()}
-    return PolicyReading(loaded, (), warnings, places)
+    return PolicyReading(loaded, (), warnings, places, paths)
 
 
 def _read(path: Path, inside: Path, environment: Mapping[str, str] | None, files: _Files) -> None:

@@ -41,6 +41,8 @@ def require_join_targets(tables: tuple[Table, ...], complaints: Complaints) -> N
             if target is None:
                 hint = suggestion(column.joins.table, by_name)
                 complaints.add(path, f"table {quote_word(column.joins.table)} does not exist", hint)
+            elif target.public and not target.columns:
+                continue  # they come from the source, with which they are compared
             elif (other := target.column(column.joins.column)) is None:
                 hint = suggestion(column.joins.column, (one.name for one in target.columns))
                 complaints.add(path, f"column {quote_word(str(column.joins))} does not exist", hint)

@@ -23,6 +23,7 @@ from gateway.policy.files.unit_origins import (
     UnitOrigin,
     find_unit_origins,
     path_targets,
+    require_unit_table,
 )
 from gateway.policy.model import ColumnModel, PolicyModel, TableModel
 from gateway.policy.validate import Complaints, FieldPath, suggestion
@@ -157,14 +158,15 @@ def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         _table(name, each, columns[name], origins.get(name), targets)
         for name, each in model.tables.items()
     )
-    _require_unit_table(model, tables, complaints)
+    require_unit_table(model.privacy.unit, tables, complaints)
     require_one_key_type(tables, complaints)
     require_join_targets(tables, complaints)
     if all(table.public for table in tables) and len(complaints.problems) == before:
         complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
-    return Dataset(model.dataset, model.privacy.unit.name, tables, tuple(path))
+    name, zone = model.privacy.unit.name, model.time_zone
+    return Dataset(model.dataset, name, tables, tuple(path), zone)
 
 
 def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[str, Column] | None:
@@ -204,23 +206,6 @@ def _table(
         return Table(name, marked, Protection(origin.name, rows, groups))
     key = str(ColumnRef(origin.steps[-1].parent, origin.unit.name))
     return Table(name, marked, Protection(key, rows, groups, origin))
-
-
-def _require_unit_table(
-    model: PolicyModel, tables: tuple[Table, ...], complaints: Complaints
-) -> None:
-    """The unit as an entity is a protected table with the unit in a column of its own."""
-    unit, path = model.privacy.unit, ("privacy", "unit")
-    if unit.table is None:
-        return
-    found = next((one for one in tables if one.name == unit.table), None)
-    if found is None or found.public:
-        hint = suggestion(unit.table, (one.name for one in tables if not one.public))
-        message = f"{quote_word(unit.table)} is not a protected table of this dataset"
-        complaints.add((*path, "table"), message, hint)
-    elif found.unit_column is None or found.unit_column.name != unit.key:
-        message = f"the `unit_key` of {quote_word(found.name)} is not {quote_word(str(unit.key))}"
-        complaints.add((*path, "key"), message, "write the same column in both places")
 
 
 def _bounds_of_unit(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
@@ -303,6 +288,7 @@ def _column(
         immutable=model.immutable,
         joins=joins,
         max_length=model.max_length,
+        hides_nulls=model.nulls is not None,
     )
 
 
@@ -315,6 +301,7 @@ def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaint
         "immutable": model.immutable or None,
         "joins": model.joins,
         "report": model.report,
+        "nulls": model.nulls,
     }
     for key in (key for key, value in given.items() if value is not None):
         message = f"an array column must not have `{key}`, because only row rules read it"

@@ -13,9 +13,9 @@ neither has a domain. That its target is unique is for the source to say (`gatew
 
 from collections.abc import Mapping
 
-from gateway.catalog.tables import Column, ColumnRef, PathStep, UnitPath
+from gateway.catalog.tables import Column, ColumnRef, PathStep, Table, UnitPath
 from gateway.catalog.types import Kind
-from gateway.policy.model import PolicyModel, TableModel
+from gateway.policy.model import PolicyModel, TableModel, UnitModel
 from gateway.policy.validate import Complaints, FieldPath, suggestion
 from gateway.policy.yaml import quote_word
 
@@ -214,3 +214,21 @@ def _require_one_type(name: str, step: PathStep, complaints: Complaints) -> None
         )
         hint = "declare both columns with the type that they have in the source"
         complaints.add(place, message, hint)
+
+
+def require_unit_table(unit: UnitModel, tables: tuple[Table, ...], complaints: Complaints) -> None:
+    """The unit as an entity is a protected table with the unit in a column of its own."""
+    path: FieldPath = ("privacy", "unit")
+    if (unit.table is None) is not (unit.key is None):
+        hint = "write `unit: {name: patient, table: patients, key: patient_id}`"
+        complaints.add(path, "`unit` must have both `table` and `key`, or neither", hint)
+    if unit.table is None or unit.key is None:
+        return
+    found = next((one for one in tables if one.name == unit.table), None)
+    if found is None or found.public:
+        hint = suggestion(unit.table, (one.name for one in tables if not one.public))
+        message = f"{quote_word(unit.table)} is not a protected table of this dataset"
+        complaints.add((*path, "table"), message, hint)
+    elif found.unit_column is None or found.unit_column.name != unit.key:
+        message = f"the `unit_key` of {quote_word(found.name)} is not {quote_word(unit.key)}"
+        complaints.add((*path, "key"), message, "write the same column in both places")

@@ -63,6 +63,16 @@ CREATE TABLE mitglied (nr integer PRIMARY KEY, email text, gender text, ort text
 CREATE TABLE beitrag (id integer PRIMARY KEY, nr integer REFERENCES mitglied, betrag numeric, am date);
 """
 
+_BANK: Final = """
+CREATE TABLE district (district_id integer PRIMARY KEY, a2 text);
+CREATE TABLE account (account_id integer PRIMARY KEY, district_id integer REFERENCES district, opened date);
+CREATE TABLE client (client_id integer PRIMARY KEY, gender text, birth_date date,
+    district_id integer REFERENCES district);
+CREATE TABLE disp (disp_id integer PRIMARY KEY, client_id integer REFERENCES client,
+    account_id integer REFERENCES account);
+CREATE TABLE loan (loan_id integer PRIMARY KEY, account_id integer REFERENCES account, amount integer);
+CREATE TABLE trans (trans_id integer PRIMARY KEY, account_id integer REFERENCES account, amount numeric(12,2));
+"""
 UNITS: Final = {
     "music shop": (_CHINOOK, "customers.customer_id"),
     "film rental": (_PAGILA, "customer.customer_id"),
@@ -70,6 +80,7 @@ UNITS: Final = {
     "school with camel case": (_SCHOOL, "Students.Id"),
     "intensive care": (_INTENSIVE_CARE, "patients.subject_id"),
     "warehouse without foreign keys": (_WITHOUT_FOREIGN_KEYS, "dim_customer.customer_key"),
+    "bank": (_BANK, "client.client_id"),
     "columns of persons alone": (_WITHOUT_PERSON_NAMES, "mitglied.nr"),
 }
 UNCLEAR: Final = {

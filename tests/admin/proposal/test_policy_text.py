@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from fix_gateway import no_gateway
 from fix_sample import plain
+from laws import for_each
 from sqlalchemy import URL
 from warm_python import forks
 
@@ -45,9 +46,20 @@ def written(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
     return told.out, told.err
 
 
+def checked(folder: Path, text: str, url: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit code of `policy check` for a policy over this source."""
+    monkeypatch.setenv("SOURCE_URL", url)
+    file = folder / "proposed.yaml"
+    file.write_text(text)
+    return main(["policy", "check", str(file)])
+
+
 @pytest.mark.server
 def test_init_takes_from_a_shop_what_its_catalog_tells(
-    shop: str, capsys: pytest.CaptureFixture[str]
+    shop: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Paths, CHECKs, lengths, comments, schemas and public tables; and no value of a row."""
     text, told = written(
@@ -63,7 +75,8 @@ def test_init_takes_from_a_shop_what_its_catalog_tells(
         "class: quasi, domain: {in: [private, business]}}\n",
         "  order_items:\n    unit_key: orders.customer_id\n",
         "quantity: {type: integer, class: sensitive, domain: {between: [1, 100]}}\n",
-        "  support.tickets:\n    unit_key: customer_id\n",
+        "search_path: [public, support]\n",
+        "  tickets:\n    unit_key: customer_id\n",
         "rows protect the customer of `referrer_id`, and not that of `referred_id`\n",
         "  regions:\n    public: true\n    columns:\n      region_id: {type: smallint}\n",
         "  products:\n    public: true\n",
@@ -73,6 +86,23 @@ def test_init_takes_from_a_shop_what_its_catalog_tells(
     assert "tables: 6 protected, 2 public, 0 left out\n" in told
     assert told.endswith("next: decide them, then `gateway policy check policies`\n")
     assert f"{text.count('# decide:')} lines to decide" in told
+    assert checked(tmp_path, text, shop, monkeypatch) == 0
+
+
+@for_each("name", ["omop", "tpch"])
+def test_check_accepts_what_init_proposes(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With unit paths and all marks; without any edit."""
+    url = duckdb_of(tmp_path, name)
+    text, told = written(capsys, url)
+    assert checked(tmp_path, text, url, monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert f"{text.count('# decide:')} lines to decide: search for `# decide:`" in said
+    assert f"{text.count('# decide:')} lines to decide" in told
 
 
 def test_init_leaves_tables_of_nobody_out_of_a_hospital(
@@ -80,7 +110,7 @@ def test_init_leaves_tables_of_nobody_out_of_a_hospital(
 ) -> None:
     """Each with a marked line; one with addresses of persons is not called public."""
     text, told = written(capsys, duckdb_of(tmp_path, "omop"))
-    assert "unit: person" in text
+    assert "unit: {name: person, table: person, key: person_id}" in text
     assert "gender_concept_id: {type: integer, class: quasi}" in text
     assert (
         "`concept` is left out: no key leads from it to person.person_id; if it is about nobody"

@@ -13,23 +13,27 @@ from gateway.admin.proposal.unit_candidates import (
     clear_winner,
     columns_about_somebody,
     find_candidates,
+    may_be_public,
     named_unit,
     refuse_unclear,
     unit_doubts,
 )
-from gateway.engines.catalog.describe import SourceTables, read_duckdb
+from gateway.engines.catalog.describe import SourceTables, duckdb_tables
 from gateway.errors import OperatorError
 
 SCHEMAS = Path(__file__).parents[2] / "cases" / "schemas"
 
 
-def graph_of(ddl: str) -> KeyGraph:
-    """The keys of a schema without rows."""
+def source_of(ddl: str) -> SourceTables:
+    """The catalog of a schema without rows."""
     with duckdb.connect() as connection:
         connection.execute(ddl)
-        return key_graph(
-            SourceTables(("main",), read_duckdb(lambda sql: connection.execute(sql).fetchall()))
-        )
+        return duckdb_tables(lambda sql: connection.execute(sql).fetchall())
+
+
+def graph_of(ddl: str) -> KeyGraph:
+    """Its keys."""
+    return key_graph(source_of(ddl))
 
 
 def standard(name: str) -> str:
@@ -75,25 +79,27 @@ def test_unit_is_refused_when_the_catalog_does_not_tell(title: str, ddl: str) ->
 
 def test_named_unit_that_is_a_code_is_doubted() -> None:
     """A column that refers to a lookup table, or is not unique, cannot be a person's key."""
-    graph = graph_of(standard("omop"))
-    wrong = named_unit(graph, "main", "person.gender_concept_id")
+    source = source_of(standard("omop"))
+    graph = key_graph(source)
+    wrong = named_unit(graph, source, "person.gender_concept_id")
     assert unit_doubts(graph, wrong) == [
         "the column refers to another table, so it is a code and no person's key",
         "no constraint makes the column unique",
     ]
-    assert unit_doubts(graph, named_unit(graph, "main", "concept.concept_id")) == [
+    assert unit_doubts(graph, named_unit(graph, source, "concept.concept_id")) == [
         "its name is that of a code",
         "the table looks like a list of codes or things",
     ]
-    assert unit_doubts(graph, named_unit(graph, "main", "person.person_id")) == []
+    assert unit_doubts(graph, named_unit(graph, source, "person.person_id")) == []
 
 
 def test_named_unit_that_does_not_exist_is_refused() -> None:
     """The refusal repeats what was written."""
-    graph = graph_of(standard("omop"))
+    source = source_of(standard("omop"))
+    graph = key_graph(source)
     for written in ("person.nope", "nobody.id", "person_id", ""):
         with pytest.raises(OperatorError, match="--unit"):
-            named_unit(graph, "main", written)
+            named_unit(graph, source, written)
 
 
 def test_path_leads_through_keys_to_the_unit() -> None:
@@ -126,3 +132,14 @@ def test_table_with_attributes_of_persons_is_not_called_public() -> None:
     graph = graph_of(standard("omop"))
     assert columns_about_somebody(graph.tables["main", "location"]) == ["address_1"]
     assert columns_about_somebody(graph.tables["main", "concept"]) == []
+
+
+def test_bookings_are_not_called_public() -> None:
+    """What nobody refers to, or what has a time, may be about persons, though no key leads to them."""
+    graph = graph_of(UNITS["bank"][0])
+    assert [name for _, name in graph.tables if may_be_public(graph, ("main", name))] == [
+        "district"
+    ]
+    shop = graph_of(standard("tpch"))
+    public = {name for _, name in shop.tables if may_be_public(shop, ("main", name))}
+    assert public == {"region", "nation", "part"}

@@ -126,3 +126,24 @@ SELECT r.capital, t.region FROM (SELECT region FROM patients WHERE region IS NOT
 
 -- title: groups of the most frequent region
 SELECT smoker, COUNT(*) FROM patients WHERE region = (SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1) GROUP BY smoker;
+
+-- title: public groups with counts of persons
+SELECT r.region, COUNT(p.patient_id) FROM regions r LEFT JOIN patients p ON p.region = r.region GROUP BY r.region;
+
+-- title: public groups with conditions on both sides
+SELECT r.region, r.capital, COUNT(p.income) AS n, AVG(p.income) FROM regions r LEFT JOIN patients p ON p.region = r.region AND p.smoker WHERE r.population > 1000 GROUP BY 1, 2 HAVING COUNT(p.income) >= 0 ORDER BY n DESC, 1 LIMIT 3;
+
+-- title: public groups joined by name, and a share of all
+SELECT region, COUNT(income) * 100.0 / SUM(COUNT(income)) OVER () AS share FROM regions LEFT JOIN patients USING (region) GROUP BY region;
+
+-- title: public groups that are written, some of them twice
+SELECT d.y, r.region, COUNT(p.patient_id) AS n, COALESCE(SUM(p.income) FILTER (WHERE p.smoker), 0) AS s FROM (VALUES (1950), (1950), (1971)) AS d(y) CROSS JOIN regions r LEFT JOIN patients p ON p.birth_year = d.y AND p.region = r.region GROUP BY d.y, r.region ORDER BY 1, 2;
+
+-- title: public groups of a CTE beside rows of two tables
+WITH years AS (SELECT generate_series(1950, 1953) AS y) SELECT y AS year, COUNT(v.visit_id) FROM years LEFT JOIN patients p ON p.birth_year = y LEFT JOIN visits v ON v.patient_id = p.patient_id GROUP BY year;
+
+-- title: public groups in a subquery
+SELECT t.region, n FROM (SELECT r.region, COUNT(p.patient_id) AS n FROM regions r LEFT JOIN patients p ON p.region = r.region GROUP BY r.region) t WHERE n < 30;
+
+-- title: public groups of a query with a column of the same name
+SELECT g.region, COUNT(p.patient_id) FROM (SELECT region FROM regions WHERE population > 10) AS g LEFT JOIN patients p ON p.region = g.region GROUP BY g.region

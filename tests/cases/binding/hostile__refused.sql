@@ -280,7 +280,7 @@ SELECT COUNT(*) FROM patients WHERE CAST(name AS patients) IS NOT NULL;
 
 -- title: a cast to the type of a table on the twin side
 -- code: GW106
-SELECT (CAST(MAX(region) AS visits)).cost FROM patients;
+SELECT (CAST(MAX(name) AS visits)).cost FROM patients;
 
 -- title: a sum over a set for each row
 -- code: GW106
@@ -450,9 +450,9 @@ SELECT region, SUM(DISTINCT income), AVG(DISTINCT income) FROM patients GROUP BY
 -- code: GW118
 SELECT MIN(u) FROM (SELECT patient_id AS u FROM visits GROUP BY patient_id) t;
 
--- title: a value at a time zone
+-- title: a value at a computed time zone
 -- code: GW105
-SELECT COUNT(*) FROM visits WHERE (admitted AT TIME ZONE 'UTC') > now();
+SELECT COUNT(*) FROM visits WHERE (admitted AT TIME ZONE lower('UTC')) > now();
 
 -- title: a collation of a key
 -- code: GW105

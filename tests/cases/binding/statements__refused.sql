@@ -194,10 +194,6 @@ SELECT COUNT(*) FROM patients WHERE region = $$north$$;
 -- code: GW101
 SELECT COUNT(*) FROM patients WHERE region = {{ region }};
 
--- title: a number with underscores
--- code: GW101
-SELECT COUNT(*) FROM patients WHERE income > 1_000;
-
 -- title: a number in hex
 -- code: GW105
 SELECT COUNT(*) FROM patients WHERE income > 0x1F;

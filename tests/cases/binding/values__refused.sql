@@ -30,10 +30,6 @@ SELECT COUNT(*) FROM patients p WHERE row_to_json(p)::text LIKE 'x%';
 -- code: GW106
 SELECT COUNT(*) FROM patients WHERE ROW(region, income) IS NOT NULL;
 
--- title: a tuple compared
--- code: GW118
-SELECT COUNT(*) FROM patients WHERE (region, income) = ('north', 5);
-
 -- title: array_agg
 -- code: GW118
 SELECT array_agg(income) FROM patients;

@@ -92,6 +92,12 @@ def test_policy_that_fits_has_no_misfits(policy: Policy, source: Connection) -> 
             "`visits.cost` is `numeric(8,2)` in the source, not `numeric(9,2)`",
             "",
         ),
+        (
+            "birth_year: {type: integer,",
+            "birth_year: {type: integer, joins: regions.regio,",
+            "the source has no column `regions.regio`, which `birth_year` joins",
+            "did you mean `region`?",
+        ),
     ],
 )
 def test_misfit_is_told(source: Connection, old: str, new: str, message: str, hint: str) -> None:

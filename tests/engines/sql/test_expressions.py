@@ -24,9 +24,11 @@ from sqlalchemy.exc import DBAPIError
 from gateway.catalog.types import Family
 from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.engines.sql.zoned_times import utc_timestamp
 from gateway.errors import LimitExceeded, Refusal, UnsupportedSql
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import AGED, EXTRACTED, TRUNCATED
+from gateway.plan.fields import TIMESTAMPTZ
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Scalar, walk_scalar
 from gateway.plan.sql_text import scalar_sql as text_of
@@ -70,6 +72,8 @@ def _shown(value: object) -> object:
 
 
 def _alike(one: object, other: object, *, near: float = NEAR) -> bool:
+    if isinstance(one, datetime) and isinstance(other, datetime) and one.tzinfo and other.tzinfo:
+        return one == other
     left, right = _shown(one), _shown(other)
     numbers = (int, float, Decimal)
     if isinstance(left, numbers) and isinstance(right, numbers) and not isinstance(left, bool):
@@ -194,11 +198,19 @@ def test_expressions_are_the_same_under_other_settings(databases: Databases) -> 
     """Neither time zone nor date style nor the digits of floats have a say."""
     rendering = scalars("postgresql")
     given = [
-        bound(one) for subject in ("times", "casts", "texts", "compared") for one in ALL[subject]
+        bound(one)
+        for subject in ("times", "zoned", "casts", "texts", "compared")
+        for one in ALL[subject]
     ]
     # the driver reads floats as text, and one setting says how many digits it has
     given = [one for one in given if one.type.family is not Family.FLOAT]
-    items = [rendering.sql(one) for one in given]
+    # nor can it read a time with a zone in every date style
+    items = [
+        utc_timestamp("postgresql", rendering.sql(one))
+        if one.type == TIMESTAMPTZ
+        else rendering.sql(one)
+        for one in given
+    ]
     connection = databases.postgresql
     usual = answers(connection, items)
     with connection.begin_nested() as changed:

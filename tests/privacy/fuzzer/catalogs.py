@@ -78,6 +78,7 @@ _DOMAINS: Final[dict[str, tuple[str, ...]]] = {
         "between: [2024-01-01T00:00:00, 2024-12-31T00:00:00]}, step: 1d",
         "between: [2024-01-01T00:00:00, 2024-03-01T00:00:00]",
     ),
+    "timestamptz": ("between: [2024-01-01T00:00:00Z, 2024-12-31T00:00:00Z]",),
 }
 _BARE: Final = (0.15, frozenset({"double precision", "real", "numeric"}))
 _OF_EVENTS: Final = {

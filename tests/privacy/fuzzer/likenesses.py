@@ -28,8 +28,10 @@ class Likenesses:
 
     @staticmethod
     def can_be_said(catalog: Catalog) -> bool:
-        """Whether both tables of persons have a number."""
-        return all(_number(one) is not None for one in catalog.protected)
+        """Whether there are two tables of persons, and both have a number."""
+        return len(catalog.protected) == 2 and all(
+            _number(one) is not None for one in catalog.protected
+        )
 
     def statement(self) -> str:
         self._chance.note("likeness")

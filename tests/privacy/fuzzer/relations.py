@@ -6,6 +6,7 @@ from typing import Final
 
 from privacy.fuzzer.catalogs import Catalog, Table, usual
 from privacy.fuzzer.chance import Chance
+from privacy.fuzzer.children import Children
 from privacy.fuzzer.words import NUMBERS, Relation, Seen, Words
 
 _ORDERS: Final = ("", " DESC")
@@ -20,6 +21,7 @@ class Relations:
         self._catalog = catalog
         self._words = words
         self._names = 0
+        self._children = Children(chance, catalog, words, self.alias)
         self.ctes: list[str] = []
 
     def alias(self) -> str:
@@ -31,7 +33,10 @@ class Relations:
 
     def plain(self, table: Table | None = None) -> Relation:
         """A table of persons as it is."""
-        table, alias = table or self.table(), self.alias()
+        table = table or self.table()
+        if table.parent is not None:
+            return self._children.relation(table)
+        alias = self.alias()
         return Relation(f"{table.name} {alias}", self._words.seen(table, alias), f"{alias}.u")
 
     def any(self, depth: int = 0) -> Relation:

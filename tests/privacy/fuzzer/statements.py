@@ -171,6 +171,16 @@ class _Saying:
                 (1, "key DATE_TRUNC", lambda: f"DATE_TRUNC('month', {sql})"),
                 (1, "key to_char", lambda: f"to_char({sql}, 'YYYY-MM')"),
             )
+        if kind == "zoned":
+            zone = self._chance.one_of(("Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu"))
+            return (
+                (1, "key EXTRACT of a moment", lambda: f"EXTRACT(hour FROM {sql})"),
+                (1, "key DATE_TRUNC of a moment", lambda: f"DATE_TRUNC('day', {sql})"),
+                (1, "key DATE_TRUNC to hours", lambda: f"DATE_TRUNC('hour', {sql})"),
+                (1, "key cast to a day", lambda: f"CAST({sql} AS date)"),
+                (1, "key AT TIME ZONE", lambda: f"DATE_TRUNC('month', {sql} AT TIME ZONE '{zone}')"),
+                (1, "key of a moved moment", lambda: f"DATE_TRUNC('week', {sql} + interval '1 day')"),
+            )  # fmt: skip
         return ((1, "key IS NULL", lambda: f"{sql} IS NULL"),)
 
     def _measure(self, relation: Relation) -> str:

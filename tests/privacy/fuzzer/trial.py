@@ -11,6 +11,7 @@ from typing import Final
 from fix_policy import people
 from noise.streams import Stream
 from privacy.fuzzer.catalogs import SUBJECTS, Catalog, catalog
+from privacy.fuzzer.children import with_children
 from privacy.fuzzer.everywhere import Broken, Everywhere, Found
 from privacy.fuzzer.identities import Identities, variant, wanted_by
 from privacy.fuzzer.statements import Sentence, sentence
@@ -40,6 +41,7 @@ _NONE: Final = DiscreteLaplace(Fraction(1, 4096))
 """Noise of which all draws are 0: another one has a chance of e^-4096."""
 PRICE: Final = Fraction(64)
 _NOBODY: Final = 3  # one of so many is asked without the rows of nobody, too
+_ZONES: Final = ("UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe")
 _VARIANTS: Final = {"likeness": 5, "chain of persons": 1, "UNION ALL": 1}
 """How often an answered statement with this feature is asked again with one thing changed; others half of the time."""
 VARIANT: Final = "+"
@@ -107,7 +109,7 @@ class Bench:
         said, serving = outcome.sentence, self.serving()
         number = int.from_bytes(sha256(outcome.seed.encode()).digest()[:4])
         subject = self.subjects[said.subject]
-        request = Request(said.sql, parameters=said.values)
+        request = Request(said.sql, parameters=said.values, zone=_ZONES[number % len(_ZONES)])
         query = analyzed(self.services, subject, request, NOON, serving)
         cut = query.cut
         price = PRICE if query.measures else None
@@ -162,7 +164,7 @@ def _silent(release: PricedRelease) -> PlannedRelease:
 @contextmanager
 def bench(server: Server, services: Services, seed: str) -> Iterator[Bench]:
     """The catalog of this seed, ready to be asked."""
-    with bench_of(server, services, catalog(seed)) as made:
+    with bench_of(server, services, with_children(catalog(seed))) as made:
         yield made
 
 

@@ -1,0 +1,151 @@
+"""Warnings of `policy check`: what a policy permits and what will disappoint, or protect the wrong thing.
+
+A policy may be valid and still be useless, or about the wrong unit. A review compares it with the catalog of its
+source, and with the statistics of the source where whoever checks has its login.
+
+INVARIANT: no value of a row is read, and a warning changes nothing.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from gateway.admin.preview import PreviewedCount, preview_policy
+from gateway.admin.proposal.key_graph import key_graph
+from gateway.admin.proposal.unit_candidates import columns_about_somebody, is_lookup
+from gateway.admin.proposal.vocabulary import is_lookup_name, names_lookup
+from gateway.catalog.domains import Anything
+from gateway.catalog.tables import Column, ColumnClass, Table
+from gateway.catalog.types import Family
+from gateway.engines.catalog.describe import SourceTables
+from gateway.engines.catalog.statistics import Statistics
+from gateway.policy.policy import Policy
+from gateway.policy.validate import Complaints, FieldPath, PolicyError
+
+_BOUNDED: Final = frozenset(
+    {Family.WHOLE, Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP}
+)
+# a key with fewer values, or with more rows for each, is no person's
+_FEWEST_UNITS: Final = 50
+_MOST_ROWS_OF_A_UNIT: Final = 5_000
+_MOST_NAMED: Final = 3
+_USELESS: Final = 0.5  # of the rows of a table
+_FEW_QUESTIONS: Final = 10
+
+
+def review_policy(
+    policy: Policy, source: SourceTables | None, statistics: Statistics, places: Complaints
+) -> Iterator[PolicyError]:
+    """The warnings about a policy; without a source, those that need none."""
+    for table in policy.dataset.tables:
+        if table.public:
+            yield from _public_warnings(table, source, places)
+            continue
+        if source is not None:
+            yield from _unit_warnings(table, source, statistics, places)
+        for column in table.columns:
+            if needs_domain(column):
+                yield _about_domain(table, column, places)
+    yield from _worth_warnings(policy, source, statistics, places)
+
+
+def needs_domain(column: Column) -> bool:
+    """Whether a column is one that questions are about, and the policy says nothing of its values."""
+    return isinstance(column.domain, Anything) and column.column_class is not ColumnClass.IDENTIFIER
+
+
+def has_bounds(column: Column) -> bool:
+    """Whether the domain of a column is a range, which `policy bounds` can find."""
+    return column.type.family in _BOUNDED
+
+
+def _about_domain(table: Table, column: Column, places: Complaints) -> PolicyError:
+    name = f"`{table.name}.{column.name}`"
+    if has_bounds(column) and column.joins is None:
+        message = (
+            f"{name} has no domain: it cannot be summed or averaged, and rare values are hidden"
+        )
+        hint = (
+            "add `domain: {between: [low, high]}`; `gateway policy bounds` finds them for a price"
+        )
+    else:
+        message = f"{name} has no domain: its rare values are hidden"
+        hint = "add `domain: {in: [one, another]}` if they can be listed"
+    place = places.place(("tables", table.name, "columns", column.name), at_key=True)
+    return PolicyError(place, message, hint)
+
+
+def _public_warnings(
+    table: Table, source: SourceTables | None, places: Complaints
+) -> Iterator[PolicyError]:
+    there = None if source is None else source.find(table.name)
+    told = [] if there is None else columns_about_somebody(there)
+    if told:
+        names = ", ".join(f"`{name}`" for name in told[:_MOST_NAMED])
+        message = f"`{table.name}` is public, but seems to be about persons: {names}"
+        hint = "everybody with a permission for the dataset may read all of a public table"
+        yield PolicyError(places.place(("tables", table.name), at_key=True), message, hint)
+
+
+def _unit_warnings(
+    table: Table, source: SourceTables, statistics: Statistics, places: Complaints
+) -> Iterator[PolicyError]:
+    there, key = source.find(table.name), table.unit_column
+    if there is None or key is None:
+        return
+    path: FieldPath = ("tables", table.name, "unit_key")
+    name = f"the unit key `{table.name}.{key.name}`"
+    hint = "the unit is the person whose data it is: name the column with their key"
+    if names_lookup(key.name):
+        yield PolicyError(places.place(path), f"{name} has the name of a code", hint)
+    if frozenset({key.name}) in there.unique and is_lookup_name(table.name):
+        message = f"{name} is the key of a table that looks like a list of codes or things"
+        yield PolicyError(places.place(path), message, hint)
+    graph = key_graph(source)
+    for edge in graph.edges.get((there.schema, there.name), ()):
+        if edge.column == key.name and is_lookup(graph.tables[edge.parent]):
+            message = f"{name} refers to `{edge.parent[1]}`, which looks like a list of codes"
+            yield PolicyError(places.place(path), message, hint)
+    rows = statistics.rows.get((there.schema, there.name), 0)
+    many = statistics.distinct.get((there.schema, there.name, key.name))
+    if many and (many < _FEWEST_UNITS < rows or rows > many * _MOST_ROWS_OF_A_UNIT):
+        message = f"{name} has about {many:,} values in {rows:,} rows: too few for persons"
+        yield PolicyError(places.place(path), message, hint)
+
+
+def _worth_warnings(
+    policy: Policy, source: SourceTables | None, statistics: Statistics, places: Complaints
+) -> Iterator[PolicyError]:
+    rows = estimated_rows(policy, source, statistics)
+    found = preview_policy(policy, rows, is_whole=True)
+    path: FieldPath = ("privacy", "per_query", "default")
+    hint = "raise `per_query.default`, or lower `rows_per_unit`; `gateway policy preview` shows all margins"
+    for count in found.counts:
+        if _is_useless(count):
+            message = (
+                f"at the default price a count of `{count.table}` is within {count.margin:,.0f}"
+                f" of about {count.rows:,} rows"
+            )
+            yield PolicyError(places.place(path), message, hint)
+    if found.by_analyst < _FEW_QUESTIONS:
+        message = f"an analyst may ask {found.by_analyst} questions at the default price, for ever"
+        yield PolicyError(
+            places.place(path), message, "raise the budgets, or lower `per_query.default`"
+        )
+
+
+def estimated_rows(
+    policy: Policy, source: SourceTables | None, statistics: Statistics
+) -> dict[str, int]:
+    """The estimated rows of the policy's tables, by their names in it."""
+    if source is None:
+        return {}
+    found = {
+        table.name: statistics.rows.get((there.schema, there.name))
+        for table in policy.dataset.tables
+        if (there := source.find(table.name)) is not None
+    }
+    return {name: rows for name, rows in found.items() if rows is not None}
+
+
+def _is_useless(count: PreviewedCount) -> bool:
+    return bool(count.margin and count.rows and count.margin > count.rows * _USELESS)

@@ -1,0 +1,143 @@
+"""`policy check` warns of a unit that is none, and `policy preview` shows what counts are worth."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from fix_policy import BASE, ENVIRONMENT, read
+from fix_sample import plain
+from laws import for_each
+from sqlalchemy import URL
+
+from gateway.admin.preview import preview_policy
+from gateway.budget.account import Currency
+from gateway.cli import main
+from gateway.units import Epsilon
+
+_WRONG_UNIT = """
+gateway: 1
+dataset: hospital
+source: ${HOSPITAL_URL}
+privacy:
+  unit: person
+  budget: {epsilon: 10, delta: 1e-6}
+  per_query: {default: 0.05, max: 1}
+tables:
+  person:
+    unit_key: gender_concept_id
+    rows_per_unit: 10
+    groups_per_unit: 4
+    columns:
+      gender_concept_id: {type: integer, class: identifier}
+  visits:
+    unit_key: ward
+    rows_per_unit: 10
+    groups_per_unit: 4
+    columns:
+      ward: {type: integer, class: identifier}
+      note: {type: text, class: sensitive}
+  concept:
+    unit_key: concept_id
+    rows_per_unit: 1
+    columns:
+      concept_id: {type: integer, class: identifier}
+  doctors: {public: true}
+"""
+
+
+@pytest.mark.server
+def test_check_warns_of_a_unit_key_that_is_a_code(
+    sample_database: URL,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By its name, by the lookup table it refers to, and by the few values that the source has counted."""
+    with psycopg.connect(plain(sample_database), autocommit=True) as connection:
+        connection.execute(
+            "CREATE TABLE concept (concept_id integer PRIMARY KEY, concept_name text)"
+        )
+        connection.execute("INSERT INTO concept SELECT i, 'c' FROM generate_series(1, 3) i")
+        connection.execute(
+            "CREATE TABLE person (gender_concept_id integer REFERENCES concept, person_id integer)"
+        )
+        connection.execute("CREATE TABLE visits (ward integer, note text)")
+        connection.execute("INSERT INTO visits SELECT i % 7, 'n' FROM generate_series(1, 1000) i")
+        connection.execute("CREATE TABLE doctors (doctor_id integer, email text)")
+        connection.execute("ANALYZE")
+    monkeypatch.setenv("HOSPITAL_URL", plain(sample_database))
+    file = tmp_path / "hospital.yaml"
+    file.write_text(_WRONG_UNIT)
+    assert main(["policy", "check", str(file)]) == 0
+    out = capsys.readouterr().out
+    for said in (
+        "11:15: warning: the unit key `person.gender_concept_id` has the name of a code",
+        "`person.gender_concept_id` refers to `concept`, which looks like a list of codes",
+        "the unit key `visits.ward` has about 7 values in 1,000 rows: too few for persons",
+        "the unit key `concept.concept_id` is the key of a table that looks like a list of codes",
+        "`doctors` is public, but seems to be about persons: `email`",
+        "`visits.note` has no domain: its rare values are hidden",
+    ):
+        assert said in out, said
+
+
+def test_preview_has_the_margins_that_answers_would_have() -> None:
+    """Of everything, of each listed column and of dates by month; wider where a person has many rows."""
+    policy = read(BASE).accepted
+    found = preview_policy(policy, {"patients": 1_000})
+    assert [(one.table, one.grouping, one.groups) for one in found.counts] == [
+        ("patients", "everything", 1),
+        ("patients", "region", 3),
+        ("patients", "birth_year", 102),
+        ("visits", "everything", 1),
+        ("visits", "visit_date by month", 85),
+    ]
+    by_name = {(one.table, one.grouping): one for one in found.counts}
+    whole, visits = by_name["patients", "everything"], by_name["visits", "everything"]
+    assert whole.margin is not None
+    assert visits.margin is not None
+    assert visits.margin == pytest.approx(10 * whole.margin, rel=0.05)
+    assert whole.relative == pytest.approx(whole.margin / 1_000)
+    assert visits.relative is None
+
+
+@for_each(("currency", "mechanism"), [(Currency.PURE, "laplace"), (Currency.ZCDP, "gaussian")])
+def test_preview_counts_the_questions_that_fit(currency: Currency, mechanism: str) -> None:
+    """An analyst's own budget binds; in pure epsilon it is the quotient."""
+    text = BASE.replace("max: 1.0}", f"max: 1.0}}\n  mechanism: {mechanism}")
+    found = preview_policy(read(text).accepted)
+    assert found.currency is currency
+    assert found.by_analyst == 40
+    assert found.by_everyone == 200 if currency is Currency.PURE else found.by_everyone > 200
+
+
+def test_preview_is_worth_less_when_the_price_is_lower() -> None:
+    """The control: a tenth of the price has wider margins and room for ten times the questions."""
+    policy = read(BASE).accepted
+    cheap = replace(policy, privacy=replace(policy.privacy, default_price=Epsilon.parse("0.005")))
+    before, after = preview_policy(policy), preview_policy(cheap)
+    assert after.by_analyst == 10 * before.by_analyst
+    assert (after.counts[0].margin or 0) > 2 * (before.counts[0].margin or 0)
+
+
+def test_preview_prints_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the next command below it; as JSON for programs."""
+    monkeypatch.setenv("CLINIC_URL", ENVIRONMENT["CLINIC_URL"])
+    file = tmp_path / "clinic.yaml"
+    file.write_text(BASE)
+    assert main(["policy", "preview", "--offline", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "clinic: each question costs epsilon 0.05, the default\n"
+        "  an analyst:   40 questions (epsilon 2 for ever, 0.5 of it each month)\n"
+    )
+    assert "\nvisits    visit_date by month" in out
+    assert "\nnext: " in out
+    assert main(["policy", "preview", "--offline", "--json", str(file)]) == 0
+    [preview] = json.loads(capsys.readouterr().out)["previews"]
+    assert preview["counts"][0]["grouping"] == "everything"
+    assert main(["policy", "preview", str(tmp_path / "nothing.yaml")]) == 2

@@ -1,0 +1,31 @@
+-- title: quarters of a column
+SELECT tile, COUNT(*) FROM (SELECT NTILE(4) OVER (ORDER BY income) AS tile FROM patients) t GROUP BY tile;
+-- plan
+-- _r1 release: m1 = percentile_disc(0.25) within group (order by patients.income); m2 = percentile_disc(0.5) within group (order by patients.income); m3 = percentile_disc(0.75) within group (order by patients.income)
+--   scan patients as patients [protected(patient), rows 1]
+-- _s1 stage (value numeric) SELECT (SELECT "_r1"."m1" FROM "_r1") AS "value"
+-- _s2 stage (value numeric) SELECT (SELECT "_r1"."m2" FROM "_r1") AS "value"
+-- _s3 stage (value numeric) SELECT (SELECT "_r1"."m3" FROM "_r1") AS "value"
+-- _r2 release by k1 = t.tile: m1 = count(*)
+--   project t.tile = case when (patients.income is null) then 4 when (patients.income <= value_of(_s1)) then 1 when (patients.income <= value_of(_s2)) then 2 when (patients.income <= value_of(_s3)) then 3 else 4 end
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r2"."k1" AS "tile", "_r2"."m1" AS "count" FROM "_r2"
+-- use aggregate patients.income
+-- use group_by patients.income
+
+-- title: halves of sums of persons, the largest first
+SELECT tile, AVG(s) FROM (SELECT patient_id, s, NTILE(2) OVER (ORDER BY s DESC) AS tile FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY patient_id) v) t GROUP BY tile;
+-- plan
+-- _r1 release: m1 = percentile_disc(0.5) within group (order by v.s)
+--   project v.patient_id = v_by_unit.k1, v.s = v_by_unit.m1
+--     per unit v_by_unit.k1 = visits.patient_id; v_by_unit.m1 = sum(visits.cost) [protected(patient), rows 1]
+--       scan visits as visits [protected(patient), rows 10]
+-- _s1 stage (value numeric) SELECT (SELECT "_r1"."m1" FROM "_r1") AS "value"
+-- _r2 release by k1 = t.tile: m1 = avg(t.s)
+--   project t.patient_id = v.patient_id, t.s = v.s, t.tile = case when (v.s is null) then 1 when (v.s > value_of(_s1)) then 1 else 2 end
+--     project v.patient_id = v_by_unit.k1, v.s = v_by_unit.m1
+--       per unit v_by_unit.k1 = visits.patient_id; v_by_unit.m1 = sum(visits.cost) [protected(patient), rows 1]
+--         scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r2"."k1" AS "tile", "_r2"."m1" AS "avg" FROM "_r2"
+-- use aggregate visits.cost
+-- use group_by visits.cost
