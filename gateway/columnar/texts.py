@@ -12,6 +12,7 @@ from typing import Final, Self, TypeAlias, TypeVar, overload
 BLOCK: Final = 2048
 """The rows of a block; the last one of a column may have fewer."""
 _APART: Final = b"\xff"
+_REPLACEMENT: Final = "\ufffd".encode()
 _NONE: Final = b"\0"
 _BETWEEN: Final = b'","'
 _HALVES: Final = "surrogatepass"  # of pairs, which are refused by whoever reads them
@@ -80,7 +81,8 @@ def array_bytes(texts: Iterable[bytes | None]) -> bytes:
 
 
 def _escape(text: bytes) -> bytes:
-    return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    """The text within an array. PostgreSQL has no character of code zero, so U+FFFD stands for it."""
+    return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\0", _REPLACEMENT)
 
 
 Item_co = TypeVar("Item_co", covariant=True)

@@ -19,7 +19,7 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.plan.affine import Affinity, choice_results
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import BOOLEAN
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids, walk_scalar
 from gateway.regions.choices import as_choice, of_condition
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import opaque_region, truth_of
@@ -89,9 +89,22 @@ def _of_argument(
     for whole in parts:
         found = list(islice(_arms(_as_choice(whole), followed), MOST_ARMS + 1))
         if not found or len(found) > MOST_ARMS:
-            found = [opaque_region(whole, followed.bases)]
+            found = [opaque_region(whole, followed.bases), *_tested(whole, followed)]
         for arm in found:
             yield join_regions(base, arm)
+
+
+def _tested(part: Scalar, followed: ResolvedPlan) -> list[Region]:
+    """The rows that conditions and choices inside tell from others: what is computed from them may do so, too."""
+
+    def found() -> Iterator[Region]:
+        for one in walk_scalar(part):
+            if isinstance(one, Call) and one.type.family is Family.BOOLEAN:
+                yield truth_of(normal(one), followed.bases).true
+            elif isinstance(choice := _as_choice(one), Case):
+                yield from _branches(choice, followed)
+
+    return list(islice(found(), MOST_ARMS))
 
 
 def _arms(part: Scalar, followed: ResolvedPlan) -> Iterator[Region]:

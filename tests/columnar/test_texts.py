@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.columnar.texts import BLOCK, Block, Packing, TextRows, Texts
+from gateway.columnar.texts import BLOCK, Block, Packing, TextRows, Texts, array_bytes, array_text
 
 TEXTS = st.one_of(
     st.none(),
@@ -87,3 +87,9 @@ def test_table_takes_a_tenth_of_what_as_many_texts_take() -> None:
         tracemalloc.stop()
     assert len(plain) == rows
     assert packed_bytes * 8 < plain_bytes
+
+
+def test_array_has_a_replacement_for_the_character_of_code_zero() -> None:
+    """PostgreSQL has no such character, and one text with it must not make a whole table unreadable."""
+    assert array_text(["a\0b", None]) == '{"a\ufffdb",NULL}'
+    assert array_bytes([b"a\0b"]) == '{"a\ufffdb"}'.encode()

@@ -830,3 +830,7 @@ SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY
 -- title: a sum of first rows
 SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits WHERE visit_date > DATE '2024-03-05' ORDER BY patient_id, visit_date) t;
 SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits WHERE visit_date > DATE '2024-03-06' ORDER BY patient_id, visit_date) t;
+
+-- title: a truth value in a function that nothing reads
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT SUM(ROUND((birth_year >= 1922)::integer * 0.7)) FROM patients WHERE region = 'west';
