@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-unit e2e pgadmin check format coverage bench fuzz privacy clean
+.PHONY: help demo test test-unit e2e pgadmin yardsticks check format coverage bench fuzz privacy clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-unit run the tests that start neither a server nor a process"
 	@echo "make e2e       run real clients against the gateway: psql, drivers, data frames, BI tools"
 	@echo "make pgadmin   open the tree of pgAdmin 4 on the gateway, in an environment of its own"
+	@echo "make yardsticks ask the questions of TPC-H and OMOP, and compare them with plain SQL"
 	@echo "make check     lint, types, import contracts, layout and names"
 	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
@@ -56,6 +57,15 @@ pgadmin: $(VENV)/test .e2e/pgadmin/installed
 .e2e/pgadmin/installed: tests/wire_more/pgadmin/requirements.lock | $(VENV)/bin/python
 	@$(BIN)/python -m venv .e2e/pgadmin
 	@.e2e/pgadmin/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
+	@touch $@
+
+# of TPC-H the rows, by DuckDB's generator, which exists for one version of it
+yardsticks: $(VENV)/test .e2e/tpch/installed
+	cd tests && ../$(BIN)/python -m endtoend.yardsticks.run
+
+.e2e/tpch/installed: tests/endtoend/yardsticks/requirements.lock | $(VENV)/bin/python
+	@$(BIN)/python -m venv .e2e/tpch
+	@.e2e/tpch/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
 	@touch $@
 
 check: $(VENV)/test
