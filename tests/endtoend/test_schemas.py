@@ -55,8 +55,8 @@ def test_view_is_a_protected_table_when_its_unit_is_declared(shop: Shop, dataset
 
 
 @BOTH
-def test_enum_domain_and_char_are_read_as_texts(shop: Shop, dataset: str) -> None:
-    """Listed, filtered, counted and computed with like other texts; json and arrays that no policy declares do not matter."""
+def test_enums_domains_and_generated_columns_are_read(shop: Shop, dataset: str) -> None:
+    """Texts are listed, filtered, counted and computed with like others; json and arrays that no policy declares do not matter."""
     for text, expected in {
         "SELECT standing, COUNT(*) FROM customers GROUP BY standing ORDER BY standing NULLS LAST": [
             ("Gold", "10"),
@@ -73,6 +73,7 @@ def test_enum_domain_and_char_are_read_as_texts(shop: Shop, dataset: str) -> Non
             (None, "0"),
         ],
         "SELECT COUNT(*) FROM customers WHERE code = 'ab'": [("20",)],
+        "SELECT SUM(third), COUNT(*) FILTER (WHERE third = 1) FROM customers": [("40", "14")],
         "SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id)"
         " WHERE c.standing = 'Gold'": [("20",)],
     }.items():

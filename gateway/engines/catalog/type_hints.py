@@ -1,7 +1,7 @@
 """What to do about a column whose type in the source is not the declared one: the type to declare, or the cast in a view.
 
-A cast is named only if it fails for no value, apart from `json` with `\\u0000`, which PostgreSQL itself cannot make a text
-of. A view of the source computes it.
+A cast is named only if it fails for no value, apart from `json` with the sign of code 0, which is no text of PostgreSQL. A
+view of the source computes it.
 """
 
 import re
