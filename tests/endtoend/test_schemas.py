@@ -82,6 +82,17 @@ def test_enums_domains_and_generated_columns_are_read(shop: Shop, dataset: str) 
 
 
 @BOTH
+def test_boolean_aggregates_of_a_person_are_exact(shop: Shop, dataset: str) -> None:
+    """True, false, and NULL where no row of the person is left."""
+    text = (
+        "SELECT a, o, n, COUNT(*) FROM (SELECT customer_id, bool_and(total > 10) AS a, bool_or(total > 5) AS o,"
+        " every(total > 5) FILTER (WHERE total > 10) AS n FROM orders GROUP BY customer_id) t"
+        " GROUP BY a, o, n HAVING COUNT(*) > 0"
+    )
+    assert [tuple(row) for row in shop.answer(text, dataset).rows] == [("f", "t", None, "40")]
+
+
+@BOTH
 def test_unknown_and_hidden_names_read_alike_when_asked_for(shop: Shop, dataset: str) -> None:
     """A suggestion names what the asker may see; a hidden table is neither suggested nor told from none."""
     for text, hint in {
