@@ -96,6 +96,24 @@ ALIASES: Final = MappingProxyType(
         "timestamptz": Kind.TIMESTAMPTZ,
     }
 )
+UNUSED: Final = frozenset(
+    {
+        "json",
+        "jsonb",
+        "xml",
+        "inet",
+        "cidr",
+        "macaddr",
+        "macaddr8",
+        "bytea",
+        "blob",
+        "citext",
+        "name",
+    }
+    | {"utinyint", "usmallint", "uinteger", "ubigint", "hugeint", "uhugeint", "money"}
+    | {"interval", "time", "time without time zone", "timestamp_s", "timestamp_ms", "timestamp_ns"}
+)
+"""Types of sources that no policy can declare; a cast makes one of the types above of their values."""
 _BITS = MappingProxyType({Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63})
 
 

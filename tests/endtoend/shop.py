@@ -39,7 +39,8 @@ CREATE SCHEMA sales; CREATE SCHEMA hr; CREATE SCHEMA "Back Office";
 CREATE TABLE regions (region varchar PRIMARY KEY, country varchar);
 CREATE TYPE standing AS ENUM ('new', 'Gold', 'it''s');
 CREATE TABLE customers (customer_id bigint PRIMARY KEY, region varchar REFERENCES regions,
-    standing standing, code char(4), details json, parts integer[]);
+    standing standing, code char(4), details json, parts integer[],
+    third bigint GENERATED ALWAYS AS (customer_id % 3) STORED);
 CREATE TABLE sales.orders (order_id bigint PRIMARY KEY, customer_id bigint, total integer);
 CREATE TABLE "Back Office"."Order Items"
     (item_id bigint PRIMARY KEY, "Customer Id" bigint, "Unit Price" integer);
@@ -71,6 +72,7 @@ tables:
       customer_id: {type: bigint, class: identifier}
       region: {type: text, class: quasi, domain: {in: [north, south]}}
       standing: {type: text, class: quasi, domain: {in: [new, Gold, "it's"]}}
+      third: {type: bigint, class: quasi, domain: {between: [0, 2]}}
       code: {type: text, class: quasi, domain: {in: [ab, abcd]}}
   orders:
     unit_key: customer_id
@@ -211,7 +213,7 @@ def _in_duckdb(home: Path) -> str:
     files = home / "parquet"
     files.mkdir()
     with duckdb.connect(str(home / "store.duckdb")) as connection:
-        connection.execute(SCHEMA)
+        connection.execute(SCHEMA.replace(" STORED", ""))
         connection.execute(f"COPY sales.orders TO '{files}/orders.parquet' (FORMAT parquet)")
         connection.execute(
             'CREATE VIEW sales."cheap orders" AS SELECT customer_id, total'

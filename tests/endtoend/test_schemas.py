@@ -55,8 +55,8 @@ def test_view_is_a_protected_table_when_its_unit_is_declared(shop: Shop, dataset
 
 
 @BOTH
-def test_enum_domain_and_char_are_read_as_texts(shop: Shop, dataset: str) -> None:
-    """Listed, filtered, counted and computed with like other texts; json and arrays that no policy declares do not matter."""
+def test_enums_domains_and_generated_columns_are_read(shop: Shop, dataset: str) -> None:
+    """Texts are listed, filtered, counted and computed with like others; json and arrays that no policy declares do not matter."""
     for text, expected in {
         "SELECT standing, COUNT(*) FROM customers GROUP BY standing ORDER BY standing NULLS LAST": [
             ("Gold", "10"),
@@ -73,11 +73,23 @@ def test_enum_domain_and_char_are_read_as_texts(shop: Shop, dataset: str) -> Non
             (None, "0"),
         ],
         "SELECT COUNT(*) FROM customers WHERE code = 'ab'": [("20",)],
+        "SELECT SUM(third), COUNT(*) FILTER (WHERE third = 1) FROM customers": [("40", "14")],
         "SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id)"
         " WHERE c.standing = 'Gold'": [("20",)],
     }.items():
         rows = [tuple(row) for row in shop.answer(text, dataset).rows]
         assert rows == expected, text
+
+
+@BOTH
+def test_boolean_aggregates_of_a_person_are_exact(shop: Shop, dataset: str) -> None:
+    """True, false, and NULL where no row of the person is left."""
+    text = (
+        "SELECT a, o, n, COUNT(*) FROM (SELECT customer_id, bool_and(total > 10) AS a, bool_or(total > 5) AS o,"
+        " every(total > 5) FILTER (WHERE total > 10) AS n FROM orders GROUP BY customer_id) t"
+        " GROUP BY a, o, n HAVING COUNT(*) > 0"
+    )
+    assert [tuple(row) for row in shop.answer(text, dataset).rows] == [("f", "t", None, "40")]
 
 
 @BOTH

@@ -1,6 +1,7 @@
 """What to do about a column whose type in the source is not the declared one: the type to declare, or the cast in a view.
 
-A cast is named only if it fails for no value. A view or a generated column of the source computes it.
+A cast is named only if it fails for no value, apart from `json` with the sign of code 0, which is no text of PostgreSQL. A
+view of the source computes it.
 """
 
 import re
@@ -35,9 +36,9 @@ _CASTS: Final[Mapping[str, str]] = MappingProxyType(
         "time": "extract(hour FROM {})",
         "time without time zone": "extract(hour FROM {})",
         "money": "{}::numeric",
-        "timestamp_s": "{}::timestamp",
-        "timestamp_ms": "{}::timestamp",
-        "timestamp_ns": "{}::timestamp",
+        "timestamp_s": "TRY_CAST({} AS timestamp)",
+        "timestamp_ms": "TRY_CAST({} AS timestamp)",
+        "timestamp_ns": "TRY_CAST({} AS timestamp)",
     }
 )
 _BRACKETS: Final = re.compile(r"\([^)]*\)")

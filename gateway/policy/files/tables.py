@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
-from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
+from gateway.catalog.types import UNUSED, ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.catalog.values import InvalidValue, Value, read_number, read_value
 from gateway.policy.field_types import seconds_of
 from gateway.policy.files.table_checks import (
@@ -261,8 +261,7 @@ def _column(
     try:
         kind = parse_type(model.type)
     except TypeUnknown as error:
-        hint = suggestion(model.type, (kind.value for kind in Kind))
-        complaints.add((*path, "type"), str(error), hint)
+        complaints.add((*path, "type"), str(error), _hint_of_type(model.type))
         return None
     domain = parse_domain(model, kind, path, complaints)
     _length_of_texts(model, kind, domain, path, complaints)
@@ -290,6 +289,16 @@ def _column(
         max_length=model.max_length,
         hides_nulls=model.nulls is not None,
     )
+
+
+def _hint_of_type(written: str) -> str:
+    """What to write instead of a type that no question can use."""
+    name = written.lower().partition("(")[0].strip()
+    if name == "enum":
+        return "write `type: text` and `domain: {in: [one, another]}`"
+    if name in UNUSED or name.endswith("]"):
+        return "leave the column out, or declare a view with a cast: docs/policies.md, Types of the source"
+    return suggestion(written, (kind.value for kind in Kind))
 
 
 def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaints) -> Column | None:

@@ -12,10 +12,10 @@ from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.catalog.tables import Column
-from gateway.catalog.types import ColumnType, parse_type
+from gateway.catalog.types import UNUSED, ColumnType, parse_type
 from gateway.engines.catalog.describe import SourceColumn, describe_source
 from gateway.engines.catalog.proofs import find_mismatches, fits_source
-from gateway.engines.catalog.type_hints import type_hint
+from gateway.engines.catalog.type_hints import _CASTS, type_hint
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.policy import Policy
@@ -228,6 +228,7 @@ def test_hint_names_the_cast_that_works() -> None:
         ("tsvector", "", "no question can use this type: leave the column out"),
     ):
         assert type_hint(SourceColumn("c", of, not_null=False, base=base), is_key=False) == hint
+    assert set(_CASTS) == UNUSED
     key = type_hint(SourceColumn("c", "mood", not_null=False, base="text"), is_key=True)
     assert "cannot be enums or domains" in key
 
