@@ -43,23 +43,22 @@ class StateServer:
         """A fresh database, dropped afterwards."""
         name = f"test_{secrets.token_hex(6)}"
         template = str(self.urls.application.database) if migrated else "template0"
+        database = sql.Identifier(name)
+        # one connection for both ends: each new one costs the server as much as a dozen commits
         with self.superuser() as connection:
             connection.execute(
                 # copied as files: half the work of writing every page to the log first
                 sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY file_copy").format(
-                    sql.Identifier(name), sql.Identifier(template), sql.Identifier(OWNER)
+                    database, sql.Identifier(template), sql.Identifier(OWNER)
                 )
             )
-        try:
-            assert self.urls.owner is not None
-            yield StateUrls(
-                self.urls.application.set(database=name), self.urls.owner.set(database=name)
-            )
-        finally:
-            with self.superuser() as connection:
-                connection.execute(
-                    sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+            try:
+                assert self.urls.owner is not None
+                yield StateUrls(
+                    self.urls.application.set(database=name), self.urls.owner.set(database=name)
                 )
+            finally:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
 
     @contextmanager
     def superuser(self, database: str = "postgres") -> Iterator[psycopg.Connection]:
@@ -99,9 +98,12 @@ def scratch_server(home: Path) -> Iterator[Lease]:
 
 
 def do_without_fsync(lease: Lease) -> None:
-    """Let a server of tests not wait for disks: no test of this process outlives its operating system."""
+    """Let a server of tests not wait for disks: no test of this process outlives its operating system.
+
+    Nor does it vacuum: its databases live for a test, and there are hundreds.
+    """
     with (lease.data_dir / "postgresql.auto.conf").open("a") as settings:
-        settings.write("fsync = off\nfull_page_writes = off\n")
+        settings.write("fsync = off\nfull_page_writes = off\nautovacuum = off\n")
     url = lease.address.url(
         user=lease.superuser, password=lease.superuser_password, database="postgres"
     )

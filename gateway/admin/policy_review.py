@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.admin.preview import PreviewedCount, preview_policy
+from gateway.admin.proposal.column_lines import listed_domain
 from gateway.admin.proposal.key_graph import key_graph
 from gateway.admin.proposal.unit_candidates import columns_about_somebody, is_lookup
 from gateway.admin.proposal.vocabulary import is_lookup_name, names_lookup
@@ -44,7 +45,7 @@ def review_policy(
             yield from _unit_warnings(table, source, statistics, places)
         for column in table.columns:
             if needs_domain(column):
-                yield _about_domain(table, column, places)
+                yield _about_domain(table, column, _labels(table, column, source), places)
     yield from _worth_warnings(policy, source, statistics, places)
 
 
@@ -58,7 +59,16 @@ def has_bounds(column: Column) -> bool:
     return column.type.family in _BOUNDED
 
 
-def _about_domain(table: Table, column: Column, places: Complaints) -> PolicyError:
+def _labels(table: Table, column: Column, source: SourceTables | None) -> tuple[str, ...]:
+    """The labels of the column's enum type in the source."""
+    there = None if source is None else source.find(table.name)
+    found = None if there is None else there.column(column.name)
+    return () if found is None else found.labels
+
+
+def _about_domain(
+    table: Table, column: Column, labels: tuple[str, ...], places: Complaints
+) -> PolicyError:
     name = f"`{table.name}.{column.name}`"
     if has_bounds(column) and column.joins is None:
         message = (
@@ -70,6 +80,8 @@ def _about_domain(table: Table, column: Column, places: Complaints) -> PolicyErr
     else:
         message = f"{name} has no domain: its rare values are hidden"
         hint = "add `domain: {in: [one, another]}` if they can be listed"
+        if labels:
+            hint = f"its enum type lists them: add `domain: {listed_domain(labels)}`"
     place = places.place(("tables", table.name, "columns", column.name), at_key=True)
     return PolicyError(place, message, hint)
 

@@ -31,6 +31,8 @@ _PLAIN: Final = frozenset({"count", "sum", "avg"}) | _ENDS | _SPREAD | _PAIRS
 _TOP: Final = "dp_top"
 _MOST_PLACES: Final = 100
 PER_UNIT: Final = frozenset({"count", "sum", "avg", "min", "max"})
+BOOLEANS: Final = frozenset({"bool_and", "bool_or", "every"})
+"""Answered of the rows of one person, refused of several."""
 REFUSED: Final = frozenset(
     {"array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"}
     | {"xmlagg", "any_value", "first", "last", "bit_and", "bit_or", "bit_xor", "bool_and"}
@@ -51,6 +53,37 @@ def is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, (exp.Filter, exp.WithinGroup)):
         return True
     return isinstance(node, exp.Anonymous) and name_of_function(node) in AGGREGATES
+
+
+def boolean_as_end(node: exp.Expression) -> exp.Expression | None:
+    """BOOL_OR(x) as the MAX of 1 where x is true and 0 where it is false, BOOL_AND and EVERY as the MIN; None of others.
+
+    The result is the boolean where it equals 1: both ends pass NULL over as the booleans do, and are NULL of no value.
+    """
+    if isinstance(node, exp.Filter):
+        inner = boolean_as_end(node.this)
+        return inner and exp.Filter(this=inner, expression=node.expression.copy())
+    name = _name_of(node)
+    if name not in BOOLEANS:
+        return None
+    arguments, distinct = _arguments(name, node)
+    if len(arguments) != 1 or isinstance(arguments[0], exp.Star):
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`{name}` does not accept {len(arguments)} arguments"
+        )
+    if distinct:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{name}(DISTINCT …)` is not supported",
+            f"leave DISTINCT out: the result of `{name}` is the same",
+        )
+    true = exp.Paren(this=arguments[0].copy())
+    branches = [
+        exp.If(this=true, true=exp.Literal.number(1)),
+        exp.If(this=exp.Not(this=true.copy()), true=exp.Literal.number(0)),
+    ]
+    end = "max" if name == "bool_or" else "min"
+    return exp.Anonymous(this=end, expressions=[exp.Case(ifs=branches)])
 
 
 def _name_of(node: exp.Expression) -> str:
@@ -239,6 +272,14 @@ def _check_name(name: str) -> None:
             f"`{name}` would return values of individual persons",
             "use COUNT, SUM, AVG or a percentile instead",
         )
+    if name in BOOLEANS:
+        against = "" if name == "bool_or" else "NOT "
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{name}` over rows of several persons would show the value of one of them",
+            f"write COUNT(*) FILTER (WHERE {against}…), the noisy number of rows that decide it; or `{name}` in a subquery with"
+            " GROUP BY the unit key",
+        )
     if name not in _PLAIN | _ORDERED | {_TOP}:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
@@ -247,7 +288,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _arguments(name: str, node: exp.Anonymous) -> tuple[list[exp.Expression], bool]:
+def _arguments(name: str, node: exp.Expression) -> tuple[list[exp.Expression], bool]:
     given = list(node.expressions)
     if any(isinstance(one, exp.Order) for one in given):
         raise UnsupportedSql(

@@ -11,13 +11,14 @@ columns, and is the condition of one inner join in its place.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from sqlglot import exp
 
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.scope import Scope, Visible
 from gateway.catalog.tables import ColumnRef, Dataset
-from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.errors import Code, LimitExceeded, Refusal, UnsupportedSql
 from gateway.plan.fields import BOOLEAN, Field, Protected
 from gateway.plan.joins import Join, column_equalities, is_on_unit
 from gateway.plan.node import Node
@@ -36,6 +37,8 @@ class JoinPart:
 
 
 _Found = list[tuple[JoinPart, Scalar]]
+MOST_RELATIONS: Final = 32
+"""The work of finding an order grows with the cube of the number of relations."""
 
 
 class JoinOrder:
@@ -47,9 +50,14 @@ class JoinOrder:
         self._scope = scope
         self._parts = parts
         self._taken: list[exp.Expression] = []
+        self._read: dict[int, frozenset[str] | None] = {}
 
     def joined(self, relations: list[Node]) -> Node:
         """The relations as one, beginning with the first that has rows of persons."""
+        if len(relations) > MOST_RELATIONS:
+            raise LimitExceeded(
+                Code.SQL_TOO_LARGE, f"more than {MOST_RELATIONS} relations are joined with commas"
+            )
         sides = dict(enumerate(relations))
         protected = [place for place, one in sides.items() if isinstance(one.label, Protected)]
         last = min(protected, default=0)
@@ -91,8 +99,10 @@ class JoinOrder:
     def _meet(self, left: Node, right: Node) -> bool:
         """Whether a condition compares both."""
         mine, theirs = {one.id for one in left.fields}, {one.id for one in right.fields}
-        read = [column_ids(one) for _, one in self._between(left, right)]
-        return any(one & mine and one & theirs for one in read)
+        read = (self._columns(one) for one in self._parts)
+        return any(
+            ids is not None and ids & mine and ids & theirs and ids <= mine | theirs for ids in read
+        )
 
     def _between(self, left: Node, right: Node) -> _Found:
         """The conditions that both can be joined by; a required one that needs no other relation, too."""
@@ -103,16 +113,25 @@ class JoinOrder:
         )
         found = []
         for part in self._parts:
+            ids = self._columns(part)
+            if ids is None or not ids <= mine | theirs:
+                continue
+            if (ids & mine and ids & theirs) or part.required:
+                found.append((part, scalars.condition(part.node, filtering=True)))
+        return found
+
+    def _columns(self, part: JoinPart) -> frozenset[str] | None:
+        """The ids of the columns that the condition reads; None: WHERE will bind it, as it names what is no column here."""
+        if id(part) not in self._read:
+            scalars = ScalarBinder(self._scope.find, self._zone)
             try:
-                bound = scalars.condition(part.node, filtering=True)
+                found = column_ids(scalars.condition(part.node, filtering=True))
             except Refusal:
                 if part.required:
                     raise
-                continue  # it speaks of what is no column here; WHERE will bind it
-            ids = column_ids(bound)
-            if ids <= mine | theirs and ((ids & mine and ids & theirs) or part.required):
-                found.append((part, bound))
-        return found
+                found = None
+            self._read[id(part)] = found
+        return self._read[id(part)]
 
 
 @contextmanager

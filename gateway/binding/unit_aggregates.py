@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import PER_UNIT, Measures, is_aggregate
+from gateway.binding.aggregates import PER_UNIT, Measures, boolean_as_end, is_aggregate
 from gateway.binding.binder import Key
 from gateway.binding.calls import make_call
 from gateway.binding.expressions import Lookup, ScalarBinder, Subqueries
+from gateway.binding.operands import compare
 from gateway.binding.scope import expression_key
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure, PerUnit
@@ -35,16 +36,20 @@ class PerUnitGrouping:
         self._binder = Measures(ScalarBinder(lookup, zone, subqueries))
         self._measures: list[Measure] = []
         self._places: dict[int, int] = {}
+        self._booleans: set[int] = set()
 
     def collect(self, parts: list[exp.Expression]) -> None:
         """Bind the aggregates in these expressions: before the plan, which they may still extend."""
         for node in (found for part in parts for found in _aggregates(part)):
-            measure = self._binder.measure(node)
+            end = boolean_as_end(node)
+            measure = self._binder.measure(end or node)
+            if end is not None:
+                self._booleans.add(id(node))
             if measure.function not in PER_UNIT:
                 raise UnsupportedSql(
                     Code.FUNCTION_UNSUPPORTED,
                     f"`{measure.function}` is not supported in a GROUP BY with the unit key",
-                    "use COUNT, SUM, AVG, MIN or MAX",
+                    "use COUNT, SUM, AVG, MIN, MAX, BOOL_AND or BOOL_OR",
                 )
             if measure not in self._measures:
                 self._measures.append(measure)
@@ -76,6 +81,8 @@ class PerUnitGrouping:
             if is_aggregate(node):
                 place = self._places[id(node)]
                 found = Ref(fields[len(self._keys) + place])
+                if id(node) in self._booleans:
+                    return compare("=", found, Literal(1, found.type))
                 counts = filled and self._measures[place].function == "count"
                 return make_call("coalesce", [found, Literal(0, BIGINT)]) if counts else found
             mine = expression_key(node, self._lookup)

@@ -123,7 +123,22 @@ def _frame(spec: exp.WindowSpec | None) -> tuple[str, str] | None:
     end = spec.args.get("end")
     first = _bound(spec.args.get("start"), spec.args.get("start_side"))
     last = "current row" if end is None else _bound(end, spec.args.get("end_side"))
+    if _place(first) > _place(last):
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            "the window frame has no rows, because it begins after its end",
+            "write the earlier row first",
+        )
     return first, last
+
+
+def _place(bound: str) -> float:
+    """Where a frame begins or ends, in rows after the current one."""
+    if bound == "current row":
+        return 0
+    away, side = bound.split(" ")
+    rows = float("inf") if away == "unbounded" else int(away)
+    return rows if side == "following" else -rows
 
 
 def _bound(place: object, side: object) -> str:

@@ -35,7 +35,7 @@ from gateway.regions.names import region_text, shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
-from gateway.regions.relation import Relation
+from gateway.regions.relation import Relation, is_met
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
@@ -70,6 +70,10 @@ class Derivation:
     def resolved(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
         """The normal expression over bases."""
         return normal(self._resolved(scalar, columns))
+
+    def met(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
+        """The normal form of a condition that rows have to meet."""
+        return is_met(self.resolved(scalar, columns))
 
     def _resolved(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
         def again(one: Scalar) -> Scalar:

@@ -173,7 +173,7 @@ class Lineage(Derivation):
                     for made in conjuncts(self.resolved(is_there(missing[one]), columns))
                 )
                 continue
-            made = self.resolved(part, columns)
+            made = self.met(part, columns)
             # an equality with an expression, or with released or given values, is a condition
             told = all(self.bases[one].axis is not None for one in column_ids(made))
             if told and is_equality(made) and all(read & side for side in sides):
@@ -254,18 +254,17 @@ class Lineage(Derivation):
             ordered = call.order or call.frame or call.function not in _UNORDERED
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
             said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
-            like = Ref(Field(name, call.type))
             chosen = self.is_window_choice(call, node.child)
             parted = (one for one in call.partition if not is_unit(one))
             self.divisions += [self.resolved(one, below.columns) for one in parted]
+            like = Ref(Field(name, call.type))
             made = self.made(said, like, every, bounds.get(name), chosen=chosen)
             given = tuple(self.resolved(one, below.columns) for one in call.arguments)
             order = (self.resolved(one, below.columns) for one, _ in call.order)
-            self.made_from[made.field.id] = frozenset(
-                each for one in (*given, *order) for each in column_ids(one)
-            )
+            self.made_from[made.field.id] = column_ids(*given, *order)
             if call.function in _UNORDERED:
                 self.measures[made.field.id] = Measure(call.function, given, call.type)
+            if call.function in _UNORDERED or call.function == "row_number":
                 self.window_rows[made.field.id] = below
             columns[name] = made
         return replace(below, columns=columns)

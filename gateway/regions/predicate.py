@@ -15,7 +15,7 @@ from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
 from gateway.regions.cells import NameCells
-from gateway.regions.choices import as_choice, distribute_choice
+from gateway.regions.choices import MOST_RESULTS, as_choice, distribute_choice
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import MIRRORED, OPPOSITE, conjunction, normal
 from gateway.regions.region import (
@@ -205,17 +205,31 @@ def _of_case(case: Case, bases: Bases) -> TruthRegions | None:
 
 
 def _pushed(comparison: Call, bases: Bases) -> TruthRegions | None:
-    """A comparison of a choice with a constant, as a choice of comparisons."""
-    what, other = comparison.parts
-    what = distribute_choice(what)
-    if not isinstance(what, Case) or not isinstance(other, Literal):
-        return None
+    """A comparison of a choice, as a choice of comparisons: with a constant, or of a choice among constants."""
+    parts = tuple(distribute_choice(one) for one in comparison.parts)
+    for place, what in enumerate(parts):
+        other = parts[1 - place]
+        if not isinstance(what, Case) or isinstance(other, Case):
+            continue
+        if isinstance(other, Literal) or _is_among_constants(what):
+            return _chosen(comparison, what, place, bases)
+    return None
+
+
+def _is_among_constants(case: Case) -> bool:
+    results = case.results
+    return len(results) <= MOST_RESULTS and all(isinstance(one, Literal) for one in results)
+
+
+def _chosen(comparison: Call, case: Case, place: int, bases: Bases) -> TruthRegions | None:
+    """The comparison with each result of the choice in this place."""
 
     def beside(one: Scalar) -> Scalar:
-        return normal(replace(comparison, parts=(one, other)))
+        parts = tuple(one if at == place else part for at, part in enumerate(comparison.parts))
+        return normal(replace(comparison, parts=parts))
 
-    branches = tuple((normal(when), beside(then)) for when, then in what.branches)
-    return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
+    branches = tuple((normal(when), beside(then)) for when, then in case.branches)
+    return _of_case(Case(branches, beside(case.otherwise), BOOLEAN), bases)
 
 
 def opaque_region(scalar: Scalar, bases: Bases) -> Region:

@@ -85,6 +85,13 @@ def is_equality(part: Scalar) -> bool:
     )
 
 
+def is_met(part: Scalar) -> Scalar:
+    """A condition that rows have to meet, where an equality of a column with itself says that it is not NULL."""
+    if isinstance(part, Call) and is_equality(part) and part.parts[0] == part.parts[1]:
+        return Call("is not null", part.parts[:1], BOOLEAN, nullable=False)
+    return part
+
+
 def without_repeated(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """The relations without those tables of one row per person that another relation reaches anyway."""
     kept = list(atoms)

@@ -6,11 +6,13 @@ from typing import Final, TypeAlias
 
 from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Aggregate, Measure
+from gateway.plan.fields import BIGINT
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Scan, StagedRows
 from gateway.plan.scalars import Scalar
 from gateway.regions.base_columns import Bases
+from gateway.regions.cells import StepCells
 from gateway.regions.lineage import Lineage
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
@@ -19,6 +21,7 @@ from gateway.regions.relation import Atom, Relation
 from gateway.regions.union_sides import UnionSide, rows_of_side, union_of
 
 _MOST_KEPT: Final = 16
+_COUNT: Final = Measure("count", (), BIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,24 @@ class ResolvedPlan:
                 yield replace(self, relation=relation, region=without, partners=())
 
     def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
-        """Totals of windows with these names, and the rows that they were computed from."""
+        """Totals of windows with these names, and the rows that they were computed from.
+
+        Numbers of rows are like a count of the rows where the conditions keep the first one, and so each person with a row.
+        """
         for name in sorted(self.lineage.window_rows.keys() & frozenset(names)):
-            below = self.lineage.window_rows[name]
-            found = replace(self._over(self.lineage.with_bases(below)), partners=())
-            yield found, self.lineage.measures[name]
+            measure = self.lineage.measures.get(name, _COUNT if self._keeps_first(name) else None)
+            if measure is not None:
+                below = self.lineage.with_bases(self.lineage.window_rows[name])
+                yield replace(self._over(below), partners=()), measure
+
+    def _keeps_first(self, numbers: str) -> bool:
+        """Whether rows with the number 1 are in the region."""
+        boxes = (dict(box.parts) for box in self.region.boxes)
+        found = (one.get(numbers) for one in boxes)
+        return any(
+            isinstance(cells, StepCells) and any(low <= 1 <= high for low, high in cells.ranges)
+            for cells in found
+        )
 
     def _over(self, relation: Relation) -> "ResolvedPlan":
         return replace(self, relation=relation, region=self.lineage.region(relation))

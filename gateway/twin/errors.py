@@ -52,8 +52,14 @@ _CLASSES: Mapping[str, Code] = MappingProxyType(
         "57": Code.TWIN_UNAVAILABLE,
     }
 )
-_NO_OBJECT = ("XX000", "cache lookup failed for ", "42704")
-"""What PostgreSQL says of a number that is no object, as in `to_tsvector(-1, 'x')`, and the SQLSTATE of a name of none."""
+_INTERNAL = "XX000"
+"""What PostgreSQL says where a function is called with values that it is not made for, as in `float8_combine('{}', '{}')`."""
+_NO_OBJECT = ("cache lookup failed for ", "42704")
+"""What it says of a number that is no object, as in `to_tsvector(-1, 'x')`, and the SQLSTATE of a name of none."""
+_UNSUPPORTED = "0A000"
+_NOT_MADE_FOR = (
+    "PostgreSQL reports an internal error: a function of the statement is not made for its values"
+)
 _NAMES = frozenset({"3D000", "3F000", "42703", "42P01"})
 _TOLD = frozenset({Code.TWIN_NOT_PERMITTED, Code.TWIN_SYNTAX, Code.TWIN_UNSUPPORTED})
 
@@ -95,8 +101,12 @@ def twin_refusal(result: PGresult) -> TwinRefused:
     if sqlstate in {"", GONE}:  # without one it was made up by libpq: the connection is lost
         return session_gone()
     message = _field(result, DiagnosticField.MESSAGE_PRIMARY)
-    unexpected, beginning, undefined = _NO_OBJECT
-    if sqlstate == unexpected and message.startswith(beginning):
+    if sqlstate == _INTERNAL:
+        beginning, undefined = _NO_OBJECT
+        if not message.startswith(beginning):
+            return TwinRefused(
+                _UNSUPPORTED, _NOT_MADE_FOR, "call another function, or give it other values"
+            )
         sqlstate = undefined
     if code_of(sqlstate) not in _TOLD:
         return TwinRefused(sqlstate)

@@ -5,6 +5,9 @@ keeps the limit: when it is over, the statement is cancelled, and when that does
 
 INVARIANT: everything goes through the extended protocol, one statement at a time; PostgreSQL itself refuses
 several. `describe` parses and never plans or runs. A connection that `released` returns has no trace of its use.
+INVARIANT: a statement runs without being parsed again only if it has parameters and ran last, without an error. Then
+PostgreSQL's unnamed statement is this one: nothing else of this session could have replaced it, and PostgreSQL plans it
+anew when the search path or an object that it names has changed.
 INVARIANT: reading the answers ends within the limit and the two grace periods. A connection whose answers were not
 read to the end is closed, because the next query would receive them.
 """
@@ -185,12 +188,14 @@ class TwinSession:
         self._emit = emit
         self._named_a_setting = False
         self._released = False
+        self._parsed: bytes | None = None  # the text of the unnamed statement, if it is known
         self._pgconn.nonblocking = 1
 
     def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> StatementDescription:
         """The types of a statement's parameters and columns; for a type of 0, PostgreSQL infers it."""
         text = _encoded(statement)
         with self._usable() as connection:
+            self._parsed = None
             connection.enter_pipeline_mode()
             connection.send_prepare(b"", text, parameter_types or None)
             connection.send_describe_prepared(b"")
@@ -216,7 +221,11 @@ class TwinSession:
         values = [None if one is None else _encoded(one) for one in parameters]
         rows = Packing()
         with self._usable() as connection, self._noted(text) as note, _in_utf8():
-            connection.send_query_params(text, values)
+            if values and text == self._parsed:
+                connection.send_query_prepared(b"", values)
+            else:
+                connection.send_query_params(text, values)
+            self._parsed = None
             del values  # libpq has its own copy
             connection.set_chunked_rows_mode(_ROWS_AT_ONCE)
             with closing(read_results(connection, limit_s=self._limit_s, end=self._end)) as parts:
@@ -230,6 +239,7 @@ class TwinSession:
                     if rows.size > _LARGEST_RESULT:
                         most = f"{_LARGEST_RESULT >> 20} MB"
                         raise TwinRefused("54000", f"the result has more than {most} of text")
+            self._parsed = text
             return rows.packed()
 
     def close(self) -> None:
@@ -267,6 +277,7 @@ class TwinSession:
     def _run_both(self, first: bytes, second: bytes, values: Sequence[bytes]) -> None:
         """Run two statements, each a transaction of its own, in one round trip; the second has values."""
         with self._usable() as connection:
+            self._parsed = None
             connection.enter_pipeline_mode()
             for text, given in ((first, []), (second, values)):
                 connection.send_query_params(text, given)

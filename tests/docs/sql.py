@@ -160,7 +160,7 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "aggregates": lambda: measures._PLAIN,
     "aggregates with `WITHIN GROUP`": lambda: measures._ORDERED,
     "aggregates that PostgreSQL has not": lambda: spellings.OURS,
-    "aggregates for each person": lambda: measures.PER_UNIT,
+    "aggregates for each person": lambda: measures.PER_UNIT | measures.BOOLEANS,
     "aggregates that are refused": lambda: measures.REFUSED,
     "ends of intervals": lambda: ends.ENDS,
     "windows within a person": lambda: windows._NUMBERING | windows._NEIGHBOURS | windows._SUMMING,

@@ -37,14 +37,18 @@ _BUDGET: Final = "1e34"
 SCHEMA: Final = """
 CREATE SCHEMA sales; CREATE SCHEMA hr; CREATE SCHEMA "Back Office";
 CREATE TABLE regions (region varchar PRIMARY KEY, country varchar);
-CREATE TABLE customers (customer_id bigint PRIMARY KEY, region varchar REFERENCES regions);
+CREATE TYPE standing AS ENUM ('new', 'Gold', 'it''s');
+CREATE TABLE customers (customer_id bigint PRIMARY KEY, region varchar REFERENCES regions,
+    standing standing, code char(4), details json, parts integer[]);
 CREATE TABLE sales.orders (order_id bigint PRIMARY KEY, customer_id bigint, total integer);
 CREATE TABLE "Back Office"."Order Items"
     (item_id bigint PRIMARY KEY, "Customer Id" bigint, "Unit Price" integer);
 CREATE TABLE hr.salaries (person_id bigint PRIMARY KEY, salary integer);
 CREATE TABLE hr.regions (region varchar PRIMARY KEY, secret varchar);
 INSERT INTO regions VALUES ('north', 'A'), ('south', 'B');
-INSERT INTO customers SELECT i, CASE WHEN i % 2 = 0 THEN 'north' ELSE 'south' END
+INSERT INTO customers (customer_id, region, standing, code) SELECT i, CASE WHEN i % 2 = 0 THEN 'north' ELSE 'south' END,
+    (CASE WHEN i % 4 = 0 THEN 'Gold' WHEN i % 4 = 1 THEN 'it''s' WHEN i % 4 = 2 THEN 'new' END)::standing,
+    CASE WHEN i % 2 = 0 THEN 'ab' ELSE 'abcd' END
     FROM generate_series(1, 40) AS g(i);
 INSERT INTO sales.orders SELECT i, (i - 1) % 40 + 1, 10 FROM generate_series(1, 80) AS g(i);
 INSERT INTO "Back Office"."Order Items" SELECT i, i, 5 FROM generate_series(1, 40) AS g(i);
@@ -66,6 +70,8 @@ tables:
     columns:
       customer_id: {type: bigint, class: identifier}
       region: {type: text, class: quasi, domain: {in: [north, south]}}
+      standing: {type: text, class: quasi, domain: {in: [new, Gold, "it's"]}}
+      code: {type: text, class: quasi, domain: {in: [ab, abcd]}}
   orders:
     unit_key: customer_id
     rows_per_unit: 4
@@ -189,6 +195,8 @@ def _in_postgresql(server: Lease) -> Iterator[URL]:
         try:
             with psycopg.connect(dsn(admin.set(database=name))) as inside:
                 inside.execute(SCHEMA.encode())
+                inside.execute("CREATE DOMAIN place AS varchar(30)")
+                inside.execute("ALTER TABLE customers ALTER COLUMN region TYPE place")
                 inside.execute(
                     'CREATE VIEW sales."cheap orders" AS'
                     " SELECT customer_id, total FROM sales.orders WHERE total <= 50"

@@ -55,6 +55,32 @@ def test_view_is_a_protected_table_when_its_unit_is_declared(shop: Shop, dataset
 
 
 @BOTH
+def test_enum_domain_and_char_are_read_as_texts(shop: Shop, dataset: str) -> None:
+    """Listed, filtered, counted and computed with like other texts; json and arrays that no policy declares do not matter."""
+    for text, expected in {
+        "SELECT standing, COUNT(*) FROM customers GROUP BY standing ORDER BY standing NULLS LAST": [
+            ("Gold", "10"),
+            ("it's", "10"),
+            ("new", "10"),
+            (None, "10"),
+        ],
+        "SELECT COUNT(*) FROM customers WHERE standing IN ('Gold', 'new')": [("20",)],
+        "SELECT COUNT(*) FROM customers WHERE upper(standing) LIKE '%O%'": [("10",)],
+        "SELECT COUNT(DISTINCT standing), COUNT(standing) FROM customers": [("3", "30")],
+        "SELECT region, COUNT(*) FROM customers WHERE standing <> 'Gold' GROUP BY region ORDER BY 1": [
+            ("north", "10"),
+            ("south", "10"),
+            (None, "0"),
+        ],
+        "SELECT COUNT(*) FROM customers WHERE code = 'ab'": [("20",)],
+        "SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id)"
+        " WHERE c.standing = 'Gold'": [("20",)],
+    }.items():
+        rows = [tuple(row) for row in shop.answer(text, dataset).rows]
+        assert rows == expected, text
+
+
+@BOTH
 def test_unknown_and_hidden_names_read_alike_when_asked_for(shop: Shop, dataset: str) -> None:
     """A suggestion names what the asker may see; a hidden table is neither suggested nor told from none."""
     for text, hint in {

@@ -1,5 +1,6 @@
 """Sequences of questions: what dashboards ask passes, what singles people out does not."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from laws import for_each
@@ -8,6 +9,7 @@ from overlap.walk import DEFAULTS, SPREAD, SWITCHED_OFF, parts, walked
 
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
+from gateway.policy.policy import UnreadableConditions
 
 HONEST, ATTACKS = sequences("honest.sql"), sequences("attacks.sql")
 
@@ -27,6 +29,27 @@ def test_auditor_stops_an_attack_at_its_last_step_or_before(case: Asked) -> None
     assert walk.refusal.code in {Code.DIFFERENCING, Code.SMALL_GROUP, Code.UNREADABLE_CONDITION}
     assert walk.refusal.detail
     assert walk.refusal.hint
+
+
+_READ_WHERE_OTHERS_ARE_UNKNOWN = frozenset(
+    {
+        "a threshold that VALUES have, compared in WHERE",
+        "thresholds of several rows of VALUES, compared in WHERE",
+        "the same rows twice, with INTERSECT",
+        "a row that exists because it is itself",
+    }
+)
+
+
+def test_attack_is_read_where_unreadable_conditions_would_pass() -> None:
+    """These forms are compared like the conditions that they amount to, and are no opaque conditions."""
+    rules = replace(DEFAULTS, opaque=UnreadableConditions.COUNT_AS_UNKNOWN)
+    found = [one for one in ATTACKS if one.title in _READ_WHERE_OTHERS_ARE_UNKNOWN]
+    assert len(found) == len(_READ_WHERE_OTHERS_ARE_UNKNOWN)
+    for case in found:
+        refusal = walked(case, rules).refusal
+        assert refusal is not None, case.title
+        assert refusal.code is Code.DIFFERENCING, case.title
 
 
 @for_each("case", ATTACKS)

@@ -25,7 +25,7 @@ _CODES = {
     "57P01": Code.TWIN_UNAVAILABLE,
     "08006": Code.TWIN_UNAVAILABLE,
 }
-_UNEXPECTED = ("XX000", "ZZZZZ", "28P01", "P0001", "42", "")
+_UNEXPECTED = ("XX001", "ZZZZZ", "28P01", "P0001", "42", "")
 _SECRET = "the text of PostgreSQL"
 
 
@@ -136,3 +136,18 @@ def test_timeout_is_a_gateway_timeout(twin: Twin) -> None:
         with pytest.raises(TwinRefused, check=state("57014")) as refused:
             session.run(ENDLESS)
         assert HTTP[refused.value.code] == 504
+
+
+def test_function_that_is_not_made_for_its_values_is_no_bug(twin: Twin) -> None:
+    """PostgreSQL calls it an internal error; it is one of the statement, and has one fixed text."""
+    with twin.session("alice", CLINIC, limit_s=10) as session:
+        for sql in (
+            "SELECT float8_combine('{}'::float8[], '{}'::float8[])",
+            "SELECT unknownin('x'::cstring)",
+            "SELECT setweight(''::tsvector, 'x'::\"char\")",
+        ):
+            with pytest.raises(TwinRefused, check=state("0A000")) as refused:
+                session.run(sql)
+            assert refused.value.code is Code.TWIN_UNSUPPORTED
+            assert refused.value.detail.startswith("PostgreSQL reports an internal error")
+            assert not refused.value.unexpected

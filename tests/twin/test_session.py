@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from fix_twin import CLINIC, ENDLESS, OTHER, state
@@ -12,6 +13,7 @@ from gateway.twin import Twin, TwinRefused, TwinSession
 from gateway.twin.errors import code_of
 from gateway.twin.settings import SESSION
 
+_PARSED_AT = "SELECT timestamptz 'now', $1::integer"
 _HUNG_S = 30  # a bound on waiting for ever, not a measurement
 
 
@@ -54,6 +56,54 @@ def test_run_gives_rows_as_text(analyst: TwinSession) -> None:
         ("42", None, None, ""),
     )
     assert len(analyst.run("SELECT generate_series(1, 1000)")) == 1000
+
+
+def test_statement_is_parsed_once_when_it_runs_again_with_other_parameters(
+    analyst: TwinSession,
+) -> None:
+    """The second run has its own values; `now` as a literal shows when PostgreSQL parsed the text."""
+    runs = [analyst.run(_PARSED_AT, [str(number)]) for number in range(12)]
+    assert [number for ((_, number),) in runs] == [str(number) for number in range(12)]
+    assert len({parsed for ((parsed, _),) in runs}) == 1
+
+
+def test_statement_is_parsed_anew_when_anything_else_came_between(analyst: TwinSession) -> None:
+    """PostgreSQL has another unnamed statement then, or none, and a run never gets that one's rows."""
+
+    def fail() -> None:
+        with pytest.raises(TwinRefused):
+            analyst.run(_PARSED_AT, ["many"])
+
+    def fail_to_parse() -> None:
+        with pytest.raises(TwinRefused):
+            analyst.run("SELECT FROM WHERE $1", ["1"])
+
+    between: list[Callable[[], object]] = [
+        lambda: analyst.run("SELECT 1"),
+        lambda: analyst.run("SELECT $1", ["1"]),
+        lambda: analyst.describe("SELECT 'another'"),
+        lambda: analyst.search(["public"]),
+        fail,
+        fail_to_parse,
+    ]
+    for one in between:
+        [(before, _)] = analyst.run(_PARSED_AT, ["1"])
+        one()
+        [(parsed, number)] = analyst.run(_PARSED_AT, ["2"])
+        assert parsed != before
+        assert number == "2"
+
+
+def test_names_are_looked_up_again_when_a_statement_is_not_parsed_again(
+    analyst: TwinSession,
+) -> None:
+    """What a statement itself changes counts for its next run: PostgreSQL analyzes it anew."""
+    changes = "SELECT set_config('search_path', $1, false) FROM enabled_roles"
+    analyst.search(["information_schema"])
+    for path in ("information_schema", "information_schema", "public"):
+        assert analyst.run(changes, [path]) == ((path,),)
+    with pytest.raises(TwinRefused, check=state("42P01")):
+        analyst.run(changes, ["public"])
 
 
 def test_several_statements_are_refused(analyst: TwinSession) -> None:

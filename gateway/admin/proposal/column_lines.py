@@ -22,7 +22,7 @@ from gateway.admin.proposal.vocabulary import (
 )
 from gateway.catalog.domains import Bound
 from gateway.catalog.tables import ColumnClass
-from gateway.catalog.types import ColumnType, Family, parse_type
+from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.engines.catalog.check_constraints import (
     ConstraintLimits,
@@ -69,10 +69,9 @@ def propose_column(
     *,
     suggested: ColumnClass | None,
     joins: str | None,
-    labels: tuple[str, ...] = (),
 ) -> ProposedColumn:
     """A column of a protected table; its keys suggest a class, or else its name does."""
-    of = parse_type(column.type)
+    of = column.read_type
     own = frozenset({column.name}) in table.unique
     found = ColumnClass.IDENTIFIER if own else suggested or class_of(column.name, of)
     fields = [("type", _type(of)), ("class", str(found))]
@@ -82,7 +81,7 @@ def propose_column(
         return ProposedColumn(column.name, tuple(fields), found)
     if suggested is not None:  # a code of another table: its groups are found in the data
         return ProposedColumn(column.name, tuple(fields), found, is_listed=True)
-    domain, undecided = _domain(table, column, of, labels)
+    domain, undecided = _domain(table, column, of)
     if domain is not None:
         fields.append(("domain", domain))
     if of.resolution is None and of.family in _MEASURED and domain is not None:
@@ -95,20 +94,18 @@ def propose_column(
 
 def public_column(column: SourceColumn) -> ProposedColumn:
     """A column of a public table: its type is all that is asked for."""
-    return ProposedColumn(column.name, (("type", _type(parse_type(column.type))),), None)
+    return ProposedColumn(column.name, (("type", _type(column.read_type)),), None)
 
 
-def _domain(
-    table: SourceTable, column: SourceColumn, of: ColumnType, labels: tuple[str, ...]
-) -> tuple[str | None, str]:
+def _domain(table: SourceTable, column: SourceColumn, of: ColumnType) -> tuple[str | None, str]:
     """The domain if the catalog has one, and what is left to decide."""
     if of.family is Family.BOOLEAN:
         return None, ""
-    if labels:
-        return _listed(labels), ""
+    if column.labels:
+        return listed_domain(column.labels), ""
     listed, limits = _limits(table, column, of)
     if listed:
-        return _listed(listed), ""
+        return listed_domain(listed), ""
     checked = _checked(limits, of)
     if checked is not None:
         return checked, ""
@@ -158,7 +155,7 @@ def _checked(limits: ConstraintLimits, of: ColumnType) -> str | None:
     if limits.members is not None and len(limits.members) <= _MOST_LISTED:
         if of.family in {Family.FLOAT, Family.TIMESTAMP}:
             return None
-        return _listed(_text(one) for one in sorted(limits.members, key=_text))
+        return listed_domain(_text(one) for one in sorted(limits.members, key=_text))
     if limits.low is None or limits.high is None:
         return None
     return f"{{between: [{_text(limits.low)}, {_text(limits.high)}]}}"
@@ -176,7 +173,8 @@ def _text(value: Value | Bound) -> str:
     return str(value)
 
 
-def _listed(texts: Iterable[str]) -> str:
+def listed_domain(texts: Iterable[str]) -> str:
+    """A list of values as a policy writes it."""
     return f"{{in: [{', '.join(quoted(text) for text in texts)}]}}"
 
 

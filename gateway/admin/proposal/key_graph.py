@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.admin.proposal.vocabulary import ends_as_key, is_person, noun, singular, words_of
-from gateway.catalog.types import Family, TypeUnknown, parse_type
+from gateway.catalog.types import Family
 from gateway.engines.catalog.describe import SourceTable, SourceTables
 from gateway.policy.field_types import COLUMN_NAME
 
@@ -113,7 +113,7 @@ def key_graph(source: SourceTables) -> KeyGraph:
         declared: dict[str, list[Edge]] = {one.column: [] for one in table.foreign_keys}
         for one in table.foreign_keys:
             parent = tables.get(one.at)
-            if one.at == place or parent is None or not is_known(table, one.column):
+            if one.at == place or parent is None or not _may_refer(table, one.column):
                 continue
             if one.target in single_keys(parent):
                 edge = Edge(place, one.column, one.at, one.target, declared=True)
@@ -123,7 +123,7 @@ def key_graph(source: SourceTables) -> KeyGraph:
         ) in table.columns:  # in their order, which tells more than that of the constraints
             if column.name in declared:
                 edges[place] += declared[column.name]
-            elif is_known(table, column.name):
+            elif _may_refer(table, column.name):
                 edges[place] += _inferred(tables, by_name, place, column.name)
     return KeyGraph(
         MappingProxyType(tables),
@@ -157,18 +157,18 @@ def _is_named_key(table: str, column: str) -> bool:
 def is_known(table: SourceTable, name: str) -> bool:
     """Whether a policy can declare the column: its name and its type are known."""
     column = table.column(name)
-    if column is None or not _NAME.fullmatch(name):
-        return False
-    try:
-        parse_type(column.type)
-    except TypeUnknown:
-        return False
-    return True
+    return column is not None and column.has_known_type and bool(_NAME.fullmatch(name))
+
+
+def _may_refer(table: SourceTable, name: str) -> bool:
+    """Whether the column can be declared as a key: keys are read as they are stored, so they are no enums or domains."""
+    column = table.column(name)
+    return column is not None and is_known(table, name) and not column.base
 
 
 def _is_key_type(table: SourceTable, name: str) -> bool:
     column = table.column(name)
-    return column is not None and is_known(table, name) and parse_type(column.type).family in _KEYS
+    return column is not None and _may_refer(table, name) and column.read_type.family in _KEYS
 
 
 def _is_full(table: SourceTable, name: str) -> bool:
@@ -208,5 +208,5 @@ def _inferred(
     child, key = tables[place].column(column), tables[parent].column(target)
     if child is None or key is None:
         return
-    if parse_type(child.type).family is parse_type(key.type).family:
+    if child.read_type.family is key.read_type.family:
         yield Edge(place, column, parent, target, declared=False)

@@ -28,7 +28,7 @@ from gateway.admin.proposal.unit_candidates import (
 )
 from gateway.admin.proposal.vocabulary import class_of, code_class, words_of
 from gateway.catalog.tables import ColumnClass
-from gateway.catalog.types import Family, parse_type
+from gateway.catalog.types import Family
 from gateway.engines.catalog.annotations import Annotations
 from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
 from gateway.errors import Code, OperatorError
@@ -226,7 +226,6 @@ class Proposer:
                 column,
                 suggested=classes.get(column.name) or self._own_class(column),
                 joins=joins.get(column.name),
-                labels=self.annotations.labels.get((*place, column.name), ()),
             )
             for column in table.columns
             if is_known(table, column.name)
@@ -245,7 +244,7 @@ class Proposer:
 
     def _own_class(self, column: SourceColumn) -> ColumnClass | None:
         """An identifier if the unit's own name begins the column's: `customer_number`."""
-        of = parse_type(column.type)
+        of = column.read_type
         begins = words_of(column.name)[:1] == (self.unit.name,) and of.family is Family.TEXT
         plain = begins and class_of(column.name, of) is not ColumnClass.QUASI
         return ColumnClass.IDENTIFIER if plain else None

@@ -19,7 +19,7 @@ from gateway.admin.proposal.vocabulary import (
     names_lookup,
     unit_name,
 )
-from gateway.catalog.types import Family, parse_type
+from gateway.catalog.types import Family
 from gateway.engines.catalog.describe import SourceTable, SourceTables
 from gateway.errors import Code, OperatorError
 
@@ -79,7 +79,7 @@ def is_lookup(table: SourceTable) -> bool:
         return False
     if is_lookup_name(table.name):
         return True
-    families = {parse_type(one.type).family for one in table.columns if _is_plain(one.type)}
+    families = {one.read_type.family for one in table.columns if one.has_known_type}
     times = families & {Family.DATE, Family.TIMESTAMP}
     return len(table.columns) <= _WIDEST_LOOKUP and not table.foreign_keys and not times
 
@@ -89,7 +89,7 @@ def columns_about_somebody(table: SourceTable) -> list[str]:
     return [
         one.name
         for one in table.columns
-        if _is_plain(one.type) and is_about_somebody(one.name, parse_type(one.type))
+        if one.has_known_type and is_about_somebody(one.name, one.read_type)
     ]
 
 
@@ -103,7 +103,7 @@ def may_be_public(graph: KeyGraph, place: TableId) -> bool:
         return False
     if is_lookup_name(table.name):
         return True
-    families = {parse_type(one.type).family for one in table.columns if _is_plain(one.type)}
+    families = {one.read_type.family for one in table.columns if one.has_known_type}
     return not families & {Family.DATE, Family.TIMESTAMP}
 
 
@@ -171,11 +171,3 @@ def _rank(table: SourceTable) -> int:
     if personal >= _PERSONAL and not is_actor(table.name):
         return 2
     return 1 if is_actor(table.name) else 0
-
-
-def _is_plain(written: str) -> bool:
-    try:
-        parse_type(written)
-    except ValueError:
-        return False
-    return True

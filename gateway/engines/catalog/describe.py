@@ -15,7 +15,6 @@ whatever its name.
 """
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,13 +24,17 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
+from gateway.engines.catalog.user_types import PLAIN, duckdb_type, read_user_types
+
 
 @dataclass(frozen=True)
 class SourceColumn:
     """`type` is PostgreSQL's name of the type; if there is none, the database's own name.
 
     `exact_text` is true if the source calls two texts equal only if they are identical. `collation` is the name of the
-    column's collation, where the source's catalog has it.
+    column's collation, where the source's catalog has it. `base` is what an enum or a domain is read as, and `labels`
+    are those of an enum.
     """
 
     name: str
@@ -39,6 +42,24 @@ class SourceColumn:
     not_null: bool
     exact_text: bool = False
     collation: str = ""
+    base: str = ""
+    labels: tuple[str, ...] = ()
+
+    @property
+    def read_type(self) -> ColumnType:
+        """The type that a policy declares for it; every scan casts texts, so enums and domains of texts are texts."""
+        of = parse_type(self.base or self.type)
+        if self.base and of.family is not Family.TEXT:
+            raise TypeUnknown(f"`{self.type}` is a domain of `{self.base}`, and no text")
+        return of
+
+    @property
+    def has_known_type(self) -> bool:
+        """Whether a policy can declare the column."""
+        try:
+            return bool(self.read_type)
+        except TypeUnknown:
+            return False
 
 
 @dataclass(frozen=True)
@@ -92,16 +113,6 @@ _DUCKDB_VIEWS = """
 SELECT schema_name, view_name FROM duckdb_views()
 WHERE database_name = current_database() AND NOT internal
 """
-# What DuckDB calls otherwise than PostgreSQL.
-_NAMES = {
-    "TINYINT": "smallint",
-    "VARCHAR": "text",
-    "FLOAT": "real",
-    "DOUBLE": "double precision",
-    "TIMESTAMP": "timestamp without time zone",
-    "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
-}
-_DECIMAL = re.compile(r"DECIMAL(\(.*\))")
 
 _Name = tuple[str, str]
 
@@ -112,7 +123,9 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
     views = {(schema, view) for schema, view in ask(_DUCKDB_VIEWS)}
     for schema, table, column, kind, full in ask(_DUCKDB_COLUMNS):
         not_null = full and (schema, table) not in views
-        columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
+        type_name, of = duckdb_type(kind)
+        found = SourceColumn(column, type_name, not_null, base=of.base, labels=of.labels)
+        columns[schema, table].append(found)
     collated = {(schema, table) for schema, table in ask(_COLLATED)}
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     foreign: dict[_Name, list[SourceForeignKey]] = defaultdict(list)
@@ -150,12 +163,6 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
 def _names(listed: str | None) -> list[str]:
     found: list[str] = json.loads(listed or "[]")
     return found
-
-
-def _type(name: str) -> str:
-    if decimal := _DECIMAL.fullmatch(name):
-        return f"numeric{decimal[1].replace(' ', '')}"
-    return _NAMES.get(name, name.lower())
 
 
 _BOUND: Final = """
@@ -269,11 +276,13 @@ ORDER BY n.nspname, c.relname, k.conname
 def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
     bound = {(schema, table) for schema, table in connection.exec_driver_sql(_BOUND)}
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
+    user_types = read_user_types(connection)
     for schema, table, column, kind, full, exact, collation in connection.exec_driver_sql(
         _POSTGRESQL_COLUMNS
     ):
         not_null = full and (schema, table) in bound
-        found = SourceColumn(column, kind, not_null, exact, collation)
+        of = user_types.get((schema, table, column), PLAIN)
+        found = SourceColumn(column, kind, not_null, exact, collation, of.base, of.labels)
         columns[schema, table].append(found)
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     for schema, table, key in connection.exec_driver_sql(_unique(connection)):

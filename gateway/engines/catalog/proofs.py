@@ -14,19 +14,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
 
 from gateway.catalog.tables import Column, ColumnRef, Dataset, PathStep, Table
-from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
+from gateway.catalog.types import LONGEST_TEXT, ColumnType, Family, Kind
 from gateway.engines.catalog.check_constraints import (
     constraint_limits,
     is_within,
     parse_comparisons,
 )
 from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
+from gateway.engines.catalog.type_hints import TEXT_ARRAYS, type_hint
 
-_TEXT_ARRAYS: Final = frozenset({"text[]", "character varying[]", "varchar[]"})
-"""As PostgreSQL and DuckDB call them."""
 _WIDTH = {Kind.SMALLINT: 1, Kind.INTEGER: 2, Kind.BIGINT: 3, Kind.REAL: 1, Kind.DOUBLE: 2}
 
 
@@ -156,17 +154,18 @@ def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Schema
         hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield SchemaMismatch(table.name, column.name, message, hint)
-    elif not fits_source(column, found):
+    elif not fits_source(column, found, is_key=table.is_key(column)):
         declared = f"{column.type}{'[]' if column.is_array else ''}"
         message = f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{declared}`"
-        yield SchemaMismatch(table.name, column.name, message)
+        hint = type_hint(found, is_key=table.is_key(column))
+        yield SchemaMismatch(table.name, column.name, message, hint)
 
 
-def fits_source(column: Column, found: SourceColumn) -> bool:
-    """Whether the source's column is as the policy declares it."""
+def fits_source(column: Column, found: SourceColumn, *, is_key: bool) -> bool:
+    """Whether the source's column is as the policy declares it. Keys are read as they are stored, so they are no enums."""
     if column.is_array:
-        return found.type in _TEXT_ARRAYS
-    return is_compatible(column.type, found)
+        return found.type in TEXT_ARRAYS
+    return is_compatible(column.type, found) and not (is_key and found.base)
 
 
 def _open_join(
@@ -186,10 +185,9 @@ def _open_join(
 
 def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:
     """Whether every value of the source's type is one of the declared type."""
-    try:
-        there = parse_type(found.type)
-    except TypeUnknown:
+    if not found.has_known_type:
         return False
+    there = found.read_type
     if declared.family is not there.family:
         return False
     if declared.family in {Family.WHOLE, Family.FLOAT}:
@@ -197,8 +195,13 @@ def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:
     if declared.family is Family.EXACT:
         return declared.precision is None or declared == there
     if declared.family is Family.TEXT:
-        return declared.length is None or declared == there
+        return declared.length is None or declared == there or _is_shorter(there, declared)
     return declared == there
+
+
+def _is_shorter(there: ColumnType, declared: ColumnType) -> bool:
+    both = there.kind is declared.kind is Kind.VARCHAR
+    return both and (there.length or LONGEST_TEXT) <= (declared.length or 0)
 
 
 @dataclass(frozen=True)
@@ -309,7 +312,7 @@ def _fitting(table: Table, there: SourceTable) -> Mapping[str, SourceColumn]:
         for column in table.columns
         if (found := there.column(column.name)) is not None
         and not column.is_array
-        and is_compatible(column.type, found)
+        and fits_source(column, found, is_key=table.is_key(column))
     }
 
 
@@ -319,8 +322,9 @@ def _within(
     said = [one for text in there.checks for one in parse_comparisons(text)]
     within = set()
     for column in () if table is None or not said else table.columns:
-        if (found := fitting.get(column.name)) is not None:
-            of = parse_type(found.type)
+        # what a CHECK says of an enum or a domain is said by other operators than those of texts
+        if (found := fitting.get(column.name)) is not None and not found.base:
+            of = found.read_type
             about = [one for one in said if one.column == column.name]
             if is_within(
                 constraint_limits(about, of, exact_text=found.exact_text), column.domain, of

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import Column, Dataset, KeyReference, Table, joins_somewhere
-from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
+from gateway.catalog.types import ColumnType, Family
 from gateway.engines.catalog.describe import SourceTable, SourceTables
 from gateway.engines.catalog.proofs import TableProof
 
@@ -104,10 +104,9 @@ def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
         # sources differ in whether case counts, so a policy could declare neither of two such names
         if not nameable(one.name) or alike[one.name.lower()] > 1:
             continue
-        try:
-            of = parse_type(one.type)
-        except TypeUnknown:
+        if not one.has_known_type:
             continue
+        of = one.read_type
         yield Column(one.name, of, _domain(of), nullable=not one.not_null)
 
 

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from sqlalchemy import ARRAY, Text, bindparam, cast, false, func, select
+from sqlalchemy import ARRAY, Boolean, Text, bindparam, cast, false, func, select
 from sqlalchemy.sql import visitors
+from sqlalchemy.sql.elements import Grouping, UnaryExpression
 
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
@@ -107,6 +108,9 @@ class ScalarSql:
         if known is not None:
             return known[1]
         made = self._render(scalar)
+        if isinstance(made, UnaryExpression) and isinstance(made.type, Boolean):
+            # NOT binds less tightly than IS NULL, and what stands around is not known here
+            made = Grouping(made)
         _need_short(made)
         self._made[id(scalar)] = (scalar, made)
         return made

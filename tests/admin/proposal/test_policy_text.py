@@ -73,6 +73,7 @@ def test_init_takes_from_a_shop_what_its_catalog_tells(
         "region_id: {type: smallint, class: quasi, joins: regions.region_id}\n",
         "      # who pays: a private person or a business\n      segment: {type: varchar(20), class: quasi",
         "class: quasi, domain: {in: [private, business]}}\n",
+        "status: {type: text, class: quasi, domain: {in: [new, paid, shipped, returned]}}\n",
         "  order_items:\n    unit_key: orders.customer_id\n",
         "quantity: {type: integer, class: sensitive, domain: {between: [1, 100]}}\n",
         "search_path: [public, support]\n",
@@ -198,8 +199,12 @@ def test_enum_labels_and_comments_are_read_from_duckdb(
     """A comment is one line, and never a mark."""
     file = tmp_path / "shop.duckdb"
     comment = "first\nsecond # decide: nothing"
+    label = "a 'b', c"
     with duckdb.connect(str(file)) as connection:
-        connection.execute("CREATE TABLE customers (id bigint PRIMARY KEY, amount integer)")
+        connection.execute(
+            "CREATE TABLE customers (id bigint PRIMARY KEY, amount integer,"
+            f" mood ENUM ('fine', '{label.replace(chr(39), 2 * chr(39))}'))"
+        )
         connection.execute(
             f"COMMENT ON COLUMN customers.amount IS {json.dumps(comment)!r}".replace('"', "")
         )
@@ -207,3 +212,4 @@ def test_enum_labels_and_comments_are_read_from_duckdb(
     assert "\n      # first" in text
     assert f"{text.count('# decide:')} lines to decide" in told
     assert "decide nothing" in text
+    assert f'mood: {{type: text, class: sensitive, domain: {{in: [fine, "{label}"]}}}}\n' in text

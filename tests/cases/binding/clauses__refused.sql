@@ -82,6 +82,14 @@ SELECT AVG(x) FROM (SELECT LAG(cost) IGNORE NULLS OVER (PARTITION BY patient_id 
 -- code: GW105
 SELECT AVG(x) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) AS x FROM visits) t;
 
+-- title: a frame that begins after its end
+-- code: GW105
+SELECT COUNT(x) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date ROWS BETWEEN 1 FOLLOWING AND 0 FOLLOWING) AS x FROM visits) t;
+
+-- title: a frame that ends before it begins
+-- code: GW105
+SELECT COUNT(x) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date ROWS BETWEEN 0 PRECEDING AND 1 PRECEDING) AS x FROM visits) t;
+
 -- title: a cycle clause
 -- code: GW105
 WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) CYCLE n SET c USING p SELECT * FROM s, patients;

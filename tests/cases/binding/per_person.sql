@@ -235,3 +235,54 @@ SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, date_trunc('month', visit_date
 --     scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
 -- use group_by visits.visit_date
+
+-- title: boolean aggregates of each person
+SELECT AVG(CASE WHEN dear THEN 1 ELSE 0 END), COUNT(*) FILTER (WHERE low) FROM (SELECT patient_id, BOOL_OR(cost > 100) FILTER (WHERE visit_date > DATE '2020-01-01') AS dear, EVERY(cost < 5) AS low FROM visits GROUP BY patient_id) t;
+-- plan
+-- _r1 release: m1 = avg(case when t.dear then 1 else 0 end); m2 = count(*) filter (where t.low)
+--   project t.patient_id = t_by_unit.k1, t.dear = (t_by_unit.m1 = 1), t.low = (t_by_unit.m2 = 1)
+--     per unit t_by_unit.k1 = visits.patient_id; t_by_unit.m1 = max(case when (visits.cost > 100) then 1 when (not (visits.cost > 100)) then 0 else cast(null as integer) end) filter (where (visits.visit_date > cast('2020-01-01' as date))); t_by_unit.m2 = min(case when (visits.cost < 5) then 1 when (not (visits.cost < 5)) then 0 else cast(null as integer) end) [protected(patient), rows 1]
+--       scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "count" FROM "_r1"
+-- use aggregate visits.cost
+-- use filter visits.cost
+-- use aggregate visits.visit_date
+-- use filter visits.visit_date
+
+-- title: the end that a boolean aggregate is
+SELECT AVG(CASE WHEN dear = 1 THEN 1 ELSE 0 END) FROM (SELECT patient_id, MAX(CASE WHEN cost > 100 THEN 1 WHEN NOT cost > 100 THEN 0 END) AS dear FROM visits GROUP BY patient_id) t;
+-- plan
+-- _r1 release: m1 = avg(case when (t.dear = 1) then 1 else 0 end)
+--   project t.patient_id = t_by_unit.k1, t.dear = t_by_unit.m1
+--     per unit t_by_unit.k1 = visits.patient_id; t_by_unit.m1 = max(case when (visits.cost > 100) then 1 when (not (visits.cost > 100)) then 0 else cast(null as integer) end) [protected(patient), rows 1]
+--       scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
+-- use aggregate visits.cost
+-- use filter visits.cost
+
+-- title: groups of a boolean aggregate of each person
+SELECT few, COUNT(*) FROM (SELECT patient_id, BOOL_AND(cost < 100) AS few FROM visits GROUP BY patient_id HAVING BOOL_OR(cost > 1)) t GROUP BY few;
+-- plan
+-- _r1 release by k1 = t.few: m1 = count(*)
+--   project t.patient_id = t_by_unit.k1, t.few = (t_by_unit.m1 = 1)
+--     filter (t_by_unit.m2 = 1)
+--       per unit t_by_unit.k1 = visits.patient_id; t_by_unit.m1 = min(case when (visits.cost < 100) then 1 when (not (visits.cost < 100)) then 0 else cast(null as integer) end); t_by_unit.m2 = max(case when (visits.cost > 1) then 1 when (not (visits.cost > 1)) then 0 else cast(null as integer) end) [protected(patient), rows 1]
+--         scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."k1" AS "few", "_r1"."m1" AS "count" FROM "_r1"
+-- use aggregate visits.cost
+-- use filter visits.cost
+-- use group_by visits.cost
+
+-- title: boolean aggregate of a person beside the query around
+SELECT region, COUNT(*) FROM patients p WHERE (SELECT BOOL_OR(v.cost > 100) FROM visits v WHERE v.patient_id = p.patient_id) GROUP BY region;
+-- plan
+-- _r1 release by k1 = p.region: m1 = count(*)
+--   filter (by_person.m1 = 1)
+--     left join on (p.patient_id = by_person.k1) [protected(patient), rows 1]
+--       scan patients as p [protected(patient), rows 1]
+--       per unit by_person.k1 = v.patient_id; by_person.m1 = max(case when (v.cost > 100) then 1 when (not (v.cost > 100)) then 0 else cast(null as integer) end) [protected(patient), rows 1]
+--         scan visits as v [protected(patient), rows 10]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by patients.region
+-- use aggregate visits.cost
+-- use filter visits.cost

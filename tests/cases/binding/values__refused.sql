@@ -205,3 +205,19 @@ SELECT COUNT(*) FROM patients WHERE region = ALL(ARRAY['north', 'east']);
 -- title: a list of rows with two values
 -- code: GW105
 SELECT COUNT(*) FROM patients WHERE region IN (VALUES ('north', 1));
+
+-- title: bool_or of distinct values of a person
+-- code: GW106
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(DISTINCT cost > 1) AS b FROM visits GROUP BY patient_id) t WHERE b;
+
+-- title: bool_or of a number of a person
+-- code: GW115
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(cost) AS b FROM visits GROUP BY patient_id) t WHERE b;
+
+-- title: bool_or without an argument
+-- code: GW115
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR() AS b FROM visits GROUP BY patient_id) t WHERE b;
+
+-- title: bool_or as a window
+-- code: GW106
+SELECT COUNT(*) FROM (SELECT BOOL_OR(cost > 1) OVER (PARTITION BY patient_id) AS b FROM visits) t WHERE b;

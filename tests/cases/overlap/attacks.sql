@@ -352,6 +352,25 @@ SELECT COUNT(*) FROM patients p LEFT JOIN (VALUES (52311)) v(x) ON v.x = p.incom
 SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM (VALUES (52311)) v(x) WHERE v.x = p.income);
 
+-- title: a threshold that VALUES have, compared in WHERE
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM patients p JOIN (VALUES ('west', 1922)) v(r, y) ON v.r = p.region WHERE p.birth_year >= v.y;
+
+-- title: thresholds of several rows of VALUES, compared in WHERE
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM patients p JOIN (VALUES ('west', 1922), ('south', 1990)) v(r, y) ON v.r = p.region
+  WHERE v.y <= p.birth_year AND p.region = 'west';
+
+-- title: a row that exists because it is itself
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM patients q WHERE q.patient_id = p.patient_id AND q.region = p.region)
+  AND region = 'west' AND birth_year >= 1922;
+
+-- title: the same rows twice, with INTERSECT
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
+SELECT COUNT(*) FROM (SELECT patient_id, region, birth_year FROM patients INTERSECT SELECT patient_id, region, birth_year FROM patients) t
+  WHERE region = 'west' AND birth_year >= 1922;
+
 -- title: a comparison as a number
 SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FROM patients WHERE (income = 52311)::int = 0;
@@ -795,3 +814,19 @@ SELECT COUNT(*) FROM (SELECT patient_id, k FROM (SELECT patient_id, birth_year >
 -- title: a boundary as a key that a window hands on
 SELECT k, COUNT(*) FROM (SELECT patient_id, lag(visit_date >= DATE '2024-03-05', 0) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) k FROM visits) t GROUP BY 1;
 SELECT k, COUNT(*) FROM (SELECT patient_id, lag(visit_date >= DATE '2024-03-06', 0) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) k FROM visits) t GROUP BY 1;
+
+-- title: persons of a first row, with DISTINCT ON
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id) patient_id FROM visits WHERE visit_date > DATE '2024-03-05' ORDER BY patient_id) t;
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id) patient_id FROM visits WHERE visit_date > DATE '2024-03-06' ORDER BY patient_id) t;
+
+-- title: persons of a first row, with LATERAL
+SELECT COUNT(*) FROM patients p JOIN LATERAL (SELECT cost c FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date > DATE '2024-03-05' ORDER BY cost LIMIT 1) t ON true;
+SELECT COUNT(*) FROM patients p JOIN LATERAL (SELECT cost c FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date > DATE '2024-03-06' ORDER BY cost LIMIT 1) t ON true;
+
+-- title: persons of a first row, with its number
+SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY cost) rn FROM visits WHERE visit_date > DATE '2024-03-05') t WHERE rn = 1;
+SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY cost) rn FROM visits WHERE visit_date > DATE '2024-03-06') t WHERE rn = 1;
+
+-- title: a sum of first rows
+SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits WHERE visit_date > DATE '2024-03-05' ORDER BY patient_id, visit_date) t;
+SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits WHERE visit_date > DATE '2024-03-06' ORDER BY patient_id, visit_date) t;

@@ -512,3 +512,8 @@ SELECT FLOOR((2026 - birth_year) / 10.0) * 10, COUNT(*) FROM patients GROUP BY 1
 -- title: a count and a mean by a flag
 SELECT birth_year >= 1980, COUNT(*) FROM patients GROUP BY 1;
 SELECT birth_year >= 1980, AVG(income) FROM patients GROUP BY 1;
+
+-- title: the first and the last visits of persons, and the later ones
+SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) rn FROM visits) t WHERE rn = 1;
+SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) rn FROM visits) t WHERE rn > 1;
+SELECT AVG(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits ORDER BY patient_id, visit_date DESC) t;

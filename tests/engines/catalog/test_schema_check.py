@@ -11,8 +11,11 @@ from fix_sample import plain
 from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from gateway.engines.catalog.describe import describe_source
-from gateway.engines.catalog.proofs import find_mismatches
+from gateway.catalog.tables import Column
+from gateway.catalog.types import ColumnType, parse_type
+from gateway.engines.catalog.describe import SourceColumn, describe_source
+from gateway.engines.catalog.proofs import find_mismatches, fits_source
+from gateway.engines.catalog.type_hints import type_hint
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.policy import Policy
@@ -23,6 +26,18 @@ CREATE TABLE patients (patient_id bigint PRIMARY KEY, region text NOT NULL, birt
     income numeric, weight double precision, consents text[], shares integer[]);
 CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint NOT NULL REFERENCES patients,
     cost numeric(8,2), visit_date date NOT NULL, UNIQUE (patient_id, visit_date));
+"""
+USER_TYPES = """
+CREATE TYPE mood AS ENUM ('a', 'it''s');
+CREATE TYPE odd AS ENUM ('a');
+CREATE FUNCTION shout(odd) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT 'A' $$;
+CREATE CAST (odd AS text) WITH FUNCTION shout(odd);
+CREATE DOMAIN short AS varchar(7) CHECK (VALUE <> '');
+CREATE DOMAIN nested AS short;
+CREATE DOMAIN wrapped AS mood;
+CREATE DOMAIN amount AS numeric(8,2);
+CREATE TABLE t (key mood PRIMARY KEY, mood mood, nested nested, wrapped wrapped, amount amount,
+    odd odd, many mood[]);
 """
 
 
@@ -78,19 +93,19 @@ def test_policy_that_fits_has_no_misfits(policy: Policy, source: Connection) -> 
             "birth_year: {type: integer",
             "birth_year: {type: smallint",
             "`patients.birth_year` is `integer` in the source, not `smallint`",
-            "",
+            "write `type: integer`",
         ),
         (
             "type: double precision",
             "type: text",
             "`patients.weight` is `double precision` in the source, not `text`",
-            "",
+            "write `type: double precision`",
         ),
         (
             '"numeric(8,2)"',
             '"numeric(9,2)"',
             "`visits.cost` is `numeric(8,2)` in the source, not `numeric(9,2)`",
-            "",
+            'write `type: "numeric(8,2)"`',
         ),
         (
             "birth_year: {type: integer,",
@@ -128,6 +143,93 @@ def test_wider_type_than_the_source_fits(source: Connection) -> None:
     """Every integer is a bigint."""
     dataset = changed("birth_year: {type: integer", "birth_year: {type: bigint").dataset
     assert list(find_mismatches(dataset, describe_source(source))) == []
+
+
+@pytest.mark.server
+def test_enum_or_domain_of_texts_fits_a_text_and_is_no_key(sample_database: URL) -> None:
+    """Scans cast texts, and read keys as they are stored; an enum with a cast of its own to text is none."""
+    with psycopg.connect(plain(sample_database), autocommit=True) as connection:
+        connection.execute(USER_TYPES)
+    with open_source(sample_database) as reading:
+        there = describe_source(reading)
+    table = there.find("t")
+    assert table is not None
+    assert {
+        one.name: (str(one.read_type) if one.has_known_type else "", one.labels)
+        for one in table.columns
+    } == {
+        "key": ("text", ("a", "it's")),
+        "mood": ("text", ("a", "it's")),
+        "nested": ("character varying(7)", ()),
+        "wrapped": ("text", ("a", "it's")),
+        "amount": ("", ()),
+        "odd": ("", ("a",)),
+        "many": ("", ()),
+    }
+    of, short = parse_type("text"), parse_type("varchar(6)")
+
+    def fits(name: str, declared: ColumnType = of, *, is_key: bool = False) -> bool:
+        found = table.column(name)
+        assert found is not None
+        return fits_source(Column(name, declared), found, is_key=is_key)
+
+    assert [fits(one.name) for one in table.columns] == [True] * 4 + [False] * 3
+    assert not fits("mood", short)
+    assert not fits("nested", short)
+    assert fits("nested", parse_type("varchar(8)"))
+    assert not any(fits(one.name, is_key=True) for one in table.columns)
+
+
+def test_duckdb_enum_fits_a_text(tmp_path: Path) -> None:
+    """Its labels are as they were written, with quotes and capitals."""
+    file = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE TABLE t (mood ENUM('New', 'it''s, (so)'), count utinyint)")
+    with open_source(URL.create("duckdb", database=str(file))) as reading:
+        table = describe_source(reading).find("t")
+    assert table is not None
+    mood, count = table.columns
+    assert (mood.type, str(mood.read_type), mood.labels) == ("enum", "text", ("New", "it's, (so)"))
+    assert fits_source(Column("mood", parse_type("text")), mood, is_key=False)
+    assert not fits_source(Column("count", parse_type("bigint")), count, is_key=False)
+
+
+def test_hint_names_the_cast_that_works() -> None:
+    """The type to declare, or what a view of the source can give instead."""
+    for of, base, hint in (
+        (
+            "json",
+            "",
+            "leave the column out, or declare a view of the table that has `c ->> 'key'` instead",
+        ),
+        (
+            "inet",
+            "",
+            "leave the column out, or declare a view of the table that has `host(c)` instead",
+        ),
+        (
+            "uinteger",
+            "",
+            "leave the column out, or declare a view of the table that has `c::bigint` instead",
+        ),
+        (
+            "integer[]",
+            "",
+            "leave the column out, or declare a view of the table that has `c[1]` instead",
+        ),
+        (
+            "amount",
+            "numeric(8,2)",
+            "leave the column out, or declare a view of the table that has `c::numeric(8,2)` instead",
+        ),
+        ("text[]", "", "write `type: text[]`: row rules read it, and no question does"),
+        ("character(3)", "", "write `type: character(3)`"),
+        ("mood", "text", "write `type: text`"),
+        ("tsvector", "", "no question can use this type: leave the column out"),
+    ):
+        assert type_hint(SourceColumn("c", of, not_null=False, base=base), is_key=False) == hint
+    key = type_hint(SourceColumn("c", "mood", not_null=False, base="text"), is_key=True)
+    assert "cannot be enums or domains" in key
 
 
 def test_source_is_read_only(source: Connection) -> None:

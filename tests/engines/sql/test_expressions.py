@@ -108,6 +108,13 @@ def test_scalars_give_a_value_or_null_when_values_are_extreme(
         rendering = scalars(dialect)
         items = [rendering.sql(one) for one in made.values()]
         found[dialect] = answers(databases.of(dialect), items)
+        # an expression has its brackets wherever it stands
+        there = answers(databases.of(dialect), [one.is_not(None) for one in items])
+        expected = [tuple(one is not None for one in row) for row in found[dialect]]
+        for sql, *both in zip(
+            given, zip(*there, strict=True), zip(*expected, strict=True), strict=True
+        ):
+            assert both[0] == both[1], (dialect, sql)
     wrong = []
     for place, sql in enumerate(given):
         ours = [row[place] for row in found["postgresql"]]
