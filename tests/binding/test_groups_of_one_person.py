@@ -46,8 +46,10 @@ _REFUSED = (
     "SELECT order_id, COUNT(*) FROM orders GROUP BY order_id",
     "SELECT n, COUNT(*) FROM (SELECT order_id AS n FROM lines) v GROUP BY n",
     "SELECT l.order_id, batch, SUM(amount) FROM orders o, lines l WHERE o.order_id = l.order_id GROUP BY 1, 2",
-    "SELECT COUNT(*) FROM orders WHERE order_id IN"
-    " (SELECT order_id FROM lines GROUP BY order_id HAVING SUM(amount) > 30)",
+    (
+        "SELECT COUNT(*) FROM orders WHERE order_id IN"
+        " (SELECT order_id FROM lines GROUP BY order_id HAVING SUM(amount) > 30)"
+    ),
 )
 _ANSWERED = (
     "SELECT batch, COUNT(*) FROM orders GROUP BY batch",
@@ -56,8 +58,10 @@ _ANSWERED = (
     "SELECT COUNT(DISTINCT order_id) FROM lines",
     # the group of NULL is of all customers without an order
     "SELECT order_id, COUNT(*) FROM customers LEFT JOIN orders USING (customer_id) GROUP BY order_id",
-    "SELECT AVG(x) FROM (SELECT o.customer_id, l.order_id, SUM(amount) AS x FROM orders o"
-    " JOIN lines l ON o.order_id = l.order_id GROUP BY o.customer_id, l.order_id) v",
+    (
+        "SELECT AVG(x) FROM (SELECT o.customer_id, l.order_id, SUM(amount) AS x FROM orders o"
+        " JOIN lines l ON o.order_id = l.order_id GROUP BY o.customer_id, l.order_id) v"
+    ),
 )
 
 
