@@ -151,16 +151,23 @@ def read_yaml(path: Path, *, inside: Path, code: Code) -> Fields:
             raise file_problem(
                 code, path, "leads outside the policies directory", "copy the file there"
             )
-        with open(real, "rb", opener=_open_without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise file_problem(code, path, "is not an ordinary file")
-            data = file.read(LARGEST_FILE + 1)
+        data = read_ordinary_file(real)
+        if data is None:
+            raise file_problem(code, path, "is not an ordinary file")
     except FileNotFoundError:
         raise file_problem(code, path, "the file does not exist") from None
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
         why = error.strerror if isinstance(error, OSError) else None
         raise file_problem(code, path, f"cannot be read: {why or 'not a usable path'}") from None
     return parse_yaml(data, file=str(path), code=code)
+
+
+def read_ordinary_file(path: Path) -> bytes | None:
+    """The beginning of a file, up to one byte more than a policy may have; None if it is no ordinary file."""
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return None
+        return file.read(LARGEST_FILE + 1)
 
 
 def parse_yaml(data: bytes, *, file: str, code: Code) -> Fields:

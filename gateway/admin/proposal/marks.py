@@ -6,6 +6,8 @@ A mark is a comment, so it changes nothing. Whoever decides a line removes its m
 from pathlib import Path
 from typing import Final
 
+from gateway.policy.yaml import read_ordinary_file
+
 MARK: Final = "# decide:"
 
 
@@ -22,9 +24,10 @@ def count_marks(text: str) -> int:
 def count_marks_of(path: Path) -> int:
     """How many lines of a file are marked; none of a file that cannot be read."""
     try:
-        return count_marks(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        data = read_ordinary_file(path)
+    except (OSError, ValueError):
         return 0
+    return 0 if data is None else count_marks(data.decode("utf-8", "replace"))
 
 
 def lines_to_decide(count: int) -> str:
