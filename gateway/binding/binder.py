@@ -22,7 +22,7 @@ from gateway.binding.bound import CutBuilder
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.scope import FromRelation, Scope, Visible
 from gateway.binding.text.dialect import fold_name, quote_name
-from gateway.catalog.tables import Table
+from gateway.catalog.tables import ColumnRef, Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field
@@ -72,6 +72,27 @@ def unit_rows_refusal(plan: Node) -> NotAggregate:
         Code.PERSON_ROWS,
         "the query would return one row for each protected row",
         f"use an aggregate, such as SELECT COUNT(*) {example}",
+    )
+
+
+def person_groups_refusal(unit: ColumnRef) -> NotAggregate:
+    """The refusal of groups by the unit key as a result, with what may be asked of such groups."""
+    key, table = _written(unit.column), _written(unit.table)
+    return NotAggregate(
+        Code.PERSON_ROWS,
+        f"the query would return one row for each person: `{unit.column}` is in its GROUP BY",
+        f"group by other columns, or aggregate over these groups, such as SELECT COUNT(*), AVG(n) FROM"  # noqa: S608 - a hint
+        f" (SELECT {key}, COUNT(*) AS n FROM {table} GROUP BY {key}) v",
+    )
+
+
+def lone_groups_refusal(key: ColumnRef) -> NotAggregate:
+    """The refusal of groups by a key whose values each belong to one person: none of them could be shown."""
+    return NotAggregate(
+        Code.PERSON_ROWS,
+        f"each value of `{key.column}` belongs to one person, so no group could be shown",
+        f"group by other columns; to ask of each `{key.column}`, group by it and the unit key, and aggregate over"
+        " these groups",
     )
 
 

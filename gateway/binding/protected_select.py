@@ -17,6 +17,8 @@ from gateway.binding.binder import (
     ProtectedRows,
     Relation,
     Tree,
+    lone_groups_refusal,
+    person_groups_refusal,
     unit_rows_refusal,
 )
 from gateway.binding.expressions import ScalarBinder
@@ -43,10 +45,11 @@ from gateway.binding.tiles import bind_tile, is_tile
 from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
 from gateway.binding.unit_aggregates import PerUnitGrouping
 from gateway.binding.windows import bind_order, bind_window
-from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import Aggregate, PerUnit
 from gateway.plan.fields import Tie
-from gateway.plan.node import Node, is_unit
+from gateway.plan.joins import Join
+from gateway.plan.node import Node, is_unit, walk_nodes
 from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar
 
@@ -178,13 +181,32 @@ class ProtectedSelect:
                     Code.CLAUSE_UNSUPPORTED, "grouping sets must not contain the unit key"
                 )
             if self.queries.is_root(self._node):
-                raise unit_rows_refusal(self.plan)
+                raise self._person_groups_refusal(keys)
             return self._per_unit(items, keys, alias)
+        if len(sets) == 1:
+            self._require_groups_of_several(keys)
         if self.queries.cutting.selecting and sets == [(0,)] and len(items) == 1:
             selection = self._selection(items[0], keys[0])
             if selection is not None:
                 return selection
         return self._release(items, keys, sets)
+
+    def _require_groups_of_several(self, keys: list[Key]) -> None:
+        """A key of a unit path groups the rows of one person, which are never enough to be shown.
+
+        The groups of NULL that an outer join makes are of many.
+        """
+        if any(isinstance(one, Join) and one.outer for one in walk_nodes(self.plan)):
+            return
+        for key in keys:
+            if isinstance(key.scalar, Ref) and key.scalar.field.keys and key.scalar.field.origins:
+                raise lone_groups_refusal(min(key.scalar.field.origins, key=str))
+
+    def _person_groups_refusal(self, keys: list[Key]) -> NotAggregate:
+        for key in keys:
+            if isinstance(key.scalar, Ref) and is_unit(key.scalar) and key.scalar.field.origins:
+                return person_groups_refusal(min(key.scalar.field.origins, key=str))
+        return unit_rows_refusal(self.plan)
 
     def _selection(self, item: Item, key: Key) -> FreeRelation | None:
         """The most frequent values of the key, where the SELECT asks for nothing else."""

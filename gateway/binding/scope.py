@@ -91,7 +91,8 @@ class Scope:
                 raise UnsupportedSql(
                     Code.CORRELATED,
                     f"`{column_text(column)}` is a column of the outer query",
-                    "write a join; only EXISTS and IN may use the outer query's unit key",
+                    "join a subquery that groups by the compared columns; only EXISTS and IN may use the outer query's"
+                    " unit key",
                 )
         raise unknown_column_refusal(column)
 

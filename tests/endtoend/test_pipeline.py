@@ -190,7 +190,13 @@ def test_own_tables_tell_what_was_asked_and_spent(gateway: AskedGateway) -> None
         "GROUP BY 1 ORDER BY 1",
         "gaussian",
     )
-    assert tables.rows == (("codes", "2"), ("patients", "6"), ("regions", "3"), ("visits", "7"))
+    assert tables.rows == (
+        ("calls", "5"),
+        ("codes", "2"),
+        ("patients", "6"),
+        ("regions", "3"),
+        ("visits", "7"),
+    )
     assert not queries.charged
     assert not budget.charged
 
