@@ -150,6 +150,11 @@ def test_answer_is_what_plain_postgresql_gives_for_a_statement_that_binds(
             raise
         return
     expected = plain_result(plain, case.sql)
+    if case.topic == "probes" and not answer.rows:
+        # what tools ask to learn the columns: no row, and a notice that says so
+        assert tuple((one.name, one.type) for one in answer.columns) == expected.columns
+        assert answer.notices
+        return
     if case.name in _CHOSEN:
         assert tuple((one.name, one.type) for one in answer.columns) == expected.columns
         assert len(answer.rows) == len(expected.rows)

@@ -281,10 +281,10 @@ def test_removal_of_old_answers_is_for_the_application_alone(
 
 
 @pytest.mark.parametrize(
-    "fate", [RecordKind.ANSWERED, RecordKind.REUSED, RecordKind.REFUSED, RecordKind.FAILED]
+    "outcome", [RecordKind.ANSWERED, RecordKind.REUSED, RecordKind.REFUSED, RecordKind.FAILED]
 )
 @BOTH
-def test_question_has_ended_when_its_fate_is_recorded(
+def test_question_has_ended_when_its_outcome_is_recorded(
     bank: Bank, trail: Trail, currency: Currency, outcome: RecordKind
 ) -> None:
     """A charge alone is no end: somebody may be working on it."""

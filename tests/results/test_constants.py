@@ -59,11 +59,6 @@ def test_column_arrives_as_it_was_whatever_is_in_its_texts(
     assert found == (texts,)
 
 
-def test_text_does_not_become_two_when_a_source_has_characters_of_code_zero() -> None:
-    """PostgreSQL refuses it afterwards; until then it is one element."""
-    assert array_text(["a\0b", None]) == '{"a\0b",NULL}'
-
-
 def _cut() -> Cut:
     bound = bind(SQL, CLINIC)
     assert isinstance(bound, Cut)

@@ -25,7 +25,8 @@ def _request(text: str = COUNT, **settings: str) -> Request:
 
 def test_request_has_the_terms_of_its_connection() -> None:
     """Each setting is one of them, read exactly; what is not set is left to the policy."""
-    assert _request() == Request(COUNT, "clinic", address="192.0.2.7", tls=True, search_path="")
+    expected = Request(COUNT, "clinic", zone="UTC", address="192.0.2.7", tls=True, search_path="")
+    assert _request() == expected
     said = _request(purpose="care-quality", epsilon="0.1", fresh="on")
     assert (said.purpose, said.epsilon, said.fresh) == ("care-quality", Epsilon.parse("0.1"), True)
     assert _request(accuracy="margin=30").accuracy == Accuracy(Fraction(30))
