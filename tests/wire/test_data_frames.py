@@ -61,7 +61,7 @@ def test_adbc_reads_arrow(gateway: WireGateway) -> None:
     assert "GW110" in found["refused"]
     assert found["again"]
     assert found["catalogs"] == ["clinic"]
-    assert found["tables"] == ["codes", "patients", "regions", "visits"]
+    assert found["tables"] == ["calls", "codes", "patients", "regions", "visits"]
     assert found["columns"]["visit_date"].startswith("date32")
     assert found["vendor"] == "PostgreSQL"
     assert gateway.charged() == before + 3

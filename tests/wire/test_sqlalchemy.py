@@ -48,7 +48,7 @@ def test_inspector_finds_schemas_tables_and_views(engine: Engine) -> None:
     """What may be asked about, and nothing of the server."""
     found = inspect(engine)
     assert set(found.get_schema_names()) == {"gateway", "information_schema", "public"}
-    assert set(found.get_table_names()) == {"codes", "patients", "regions", "visits"}
+    assert set(found.get_table_names()) == {"calls", "codes", "patients", "regions", "visits"}
     own = {*found.get_table_names("gateway"), *found.get_view_names("gateway")}
     assert {"budget", "datasets", "queries"} <= own
     assert found.get_view_names() == []
@@ -85,7 +85,7 @@ def test_tables_are_reflected_whole(engine: Engine) -> None:
     """With their keys to one another, so that joins know their conditions."""
     tables = MetaData()
     tables.reflect(engine)
-    assert set(tables.tables) == {"codes", "patients", "regions", "visits"}
+    assert set(tables.tables) == {"calls", "codes", "patients", "regions", "visits"}
     visits, patients = tables.tables["visits"], tables.tables["patients"]
     query = (
         select(patients.c.region, func.count().label("n"))

@@ -64,5 +64,4 @@ SELECT "source"."region" AS "region", "source"."smoker" AS "smoker", "source"."p
 SELECT COUNT(*) AS "count" FROM "public"."visits" WHERE ("public"."visits"."diagnosis" = $1) AND ("public"."visits"."visit_date" >= $2)
 
 -- title: months in a zone for reports
--- refused: GW105
 SELECT DATE_TRUNC('month', ("public"."visits"."admitted" AT TIME ZONE 'UTC')) AS "admitted", COUNT(*) AS "count" FROM "public"."visits" GROUP BY DATE_TRUNC('month', ("public"."visits"."admitted" AT TIME ZONE 'UTC')) ORDER BY DATE_TRUNC('month', ("public"."visits"."admitted" AT TIME ZONE 'UTC')) ASC

@@ -172,7 +172,7 @@ FROM "public"."visits" "visits"
 GROUP BY 1
 
 -- title: a week, truncated
--- refused: GW105
+-- refused: GW117
 SELECT DATE_TRUNC( 'DAY', CAST("visits"."visit_date" AS DATE) ) + (-EXTRACT(DOW FROM "visits"."visit_date") * INTERVAL '1 DAY') AS "twk:visit_date:ok",
   COUNT(1) AS "cnt:visit_id:ok"
 FROM "public"."visits" "visits"
