@@ -29,7 +29,7 @@ def odbc(served: RunningGateway) -> Ask:
     python = client("odbc", "bin", "python")
 
     def ask(*steps: list[Any]) -> Steps:
-        program = [python, HERE / "odbc" / "asked.py"]
+        program = [python, HERE / "odbc" / "statements.py"]
         told: Steps = read(run(program, served.environment(), given=json.dumps(steps)))
         return told
 
@@ -44,7 +44,7 @@ def test_catalog_functions_show_tables_and_columns(odbc: Ask) -> None:
         ["columns", {**public, "table": "visits"}],
         ["tables", {"catalog": "clinic", "schema": "%", "table": "%"}],
     )
-    names = ["patients", "regions", "visits"]
+    names = ["calls", "patients", "regions", "visits"]
     assert [row[:4] for row in tables["rows"]] == [
         ["clinic", "public", name, "TABLE"] for name in names
     ]

@@ -30,6 +30,6 @@ def test_tree_has_the_tables_with_their_keys(
     seen = tree["seen"]
     assert isinstance(seen, dict)
     assert seen["database of server"] == ["clinic"]
-    assert seen["table of public"] == ["patients", "regions", "visits"]
+    assert seen["table of public"] == ["calls", "patients", "regions", "visits"]
     assert seen["constraints of public.patients"] == ["patients_region_fkey", "patients_pkey"]
     assert seen["column of public.regions"] == ["region", "name", "population"]

@@ -31,7 +31,7 @@ def test_database_is_known(superset: Superset) -> None:
     schemas = superset.get(f"{place}/schemas/")["result"]
     assert {"public", "gateway"} <= set(schemas)
     tables = superset.get(f"{place}/tables/?q=(schema_name:public)")["result"]
-    assert [table["value"] for table in tables] == ["patients", "regions", "visits"]
+    assert [table["value"] for table in tables] == ["calls", "patients", "regions", "visits"]
     about = superset.get(f"{place}/table_metadata/?name=visits&schema=public")
     assert about["foreignKeys"][0]["referred_table"] == "patients"
 
