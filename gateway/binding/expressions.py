@@ -39,6 +39,7 @@ from gateway.plan.fields import (
     BOOLEAN,
     DATE,
     TEXT,
+    TIMES,
     TIMESTAMP,
     TIMESTAMPTZ,
     Tie,
@@ -47,6 +48,7 @@ from gateway.plan.fields import (
 )
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift
 
+_SECONDS_HINT: Final = "write extract(epoch FROM later - earlier), which is a number of seconds"
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -362,6 +364,7 @@ class ScalarBinder:
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH,
                 f"the operator `{operator}` does not accept {left.type} and {right.type}",
+                _SECONDS_HINT if {left.type.family, right.type.family} <= TIMES else "",
             )
         return Call(operator, (left, right), kind)
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from gateway.binding.aggregates import Measures, is_aggregate, split_array_aggregate
 from gateway.binding.binder import FreeRelation, Key, SelectRows
+from gateway.binding.durations import as_interval, bind_duration
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import find_output, has_end, is_end
 from gateway.binding.free_select import may_return_rows
@@ -225,6 +226,9 @@ class FinishingBinder:
         several = split_array_aggregate(node)
         if several is not None:
             return exp.Array(expressions=[self._measure(one) for one in several])
+        seconds = bind_duration(node, self._binder, self._rows.scalars)
+        if seconds is not None:
+            return as_interval(self._column(seconds), seconds)
         ended = bind_listed_end(node, self._rows.scalars)
         if ended is not None:
             return value_at(self._column(ended[0]), ended[1])

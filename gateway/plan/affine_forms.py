@@ -1,8 +1,8 @@
 """The affine form of an expression: how its value grows with the columns behind it.
 
 Affine are columns, constants, sums and differences, products and quotients with constants, casts between numbers
-without rounding, and differences of dates; and the product of two such, which covariances and regressions are made
-of. Every other expression is a condition: its form `cuts`. A number that leaves its type becomes NULL, and so does a
+without rounding, differences of dates, and the seconds since 1970 (`epoch`) of a time; and the product of two such,
+which covariances and regressions are made of. Every other expression is a condition: its form `cuts`. A number that leaves its type becomes NULL, and so does a
 day beyond the calendar. A float that is far larger than what is added to it loses it. So an expression is affine only
 if it stays within its type over the declared domain, and if rounding cannot tell rows apart (`affine_rounding.py`).
 
@@ -11,13 +11,14 @@ INVARIANT: an expression that is not known to be affine is a condition.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final, Self
 
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.zones import UTC_NAME
 from gateway.plan import affine_rounding as rounding
 from gateway.plan.affine_rounding import NUMBERS, Ends, Form
 from gateway.plan.aggregates import Measure, PerUnit, WindowCall
@@ -42,6 +43,10 @@ _DAY: Final = 86_400_000_000
 # a year from the ends of the calendar, whatever the zone
 _CALENDAR: Final = (Fraction(date.min.toordinal() + 366), Fraction(date.max.toordinal() - 366))
 _DAYS: Final = Fraction(date.max.toordinal())
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_DAY_SECONDS: Final = 86_400
+_NOW_SECONDS: Final = (Fraction(10**9), (_DAYS - _EPOCH) * _DAY_SECONDS)
+"""Where the current time is, in seconds since 1970."""
 _ADDED: Final = frozenset({"sum", "avg"})
 _NUMBERED: Final = frozenset({"count", "row_number", "sample_number"})
 _WITHIN: Final = frozenset(
@@ -78,7 +83,7 @@ class AffineForms:
             for_rights,
         )
 
-    def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
+    def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911, PLR0912 - one answer for each kind of expression
         match scalar:
             case Ref():
                 return self._of_ref(scalar)
@@ -102,6 +107,10 @@ class AffineForms:
                 return rounding.multiply_forms(self.form(one), self.form(other), scalar.type)
             case Call("/", (one, Literal(value))) if _is_number(scalar):
                 return _divided(self.form(one), _ends_of_value(value), scalar.type)
+            case Call("extract", (Literal("epoch"), of)):
+                return _seconds(self.form(of), scalar.type)
+            case Call("timezone", (Literal(zone), of)) if zone == UTC_NAME:
+                return replace(self.form(of), cuts=False)
             case Case() | Call():
                 return self._of_choice(scalar)
             case _:
@@ -189,8 +198,11 @@ class AffineForms:
         inner = replace(self.form(shift.moved), cuts=False)
         if abs(shift.days) > _MOST_DAYS or abs(shift.microseconds) > _DAY or shift.months:
             return rounding.condition_form(shift.type)
-        if not inner.degree and not inner.chosen:
-            return inner  # a constant: NULL in all rows, or in none
+        if not inner.degree and not inner.chosen:  # NULL in all rows, or in none
+            if inner.ends is None:
+                return inner
+            moved = shift.days + Fraction(shift.microseconds, _DAY)
+            return rounding.constant_form(inner.ends[0] + moved)
         if inner.ends is None:
             return rounding.condition_form(shift.type)
         low, high = inner.ends[0] + shift.days - 2, inner.ends[1] + shift.days + 2
@@ -255,9 +267,19 @@ def _column(ref: Ref) -> Form:
 def _ends_of_value(value: object) -> Ends | None:
     if isinstance(value, int | Fraction):
         return Fraction(value), Fraction(value)
+    if isinstance(value, datetime):
+        day = _day_and_part(value)
+        return day, day
     if isinstance(value, date):
         return Fraction(value.toordinal()), Fraction(value.toordinal())
     return None
+
+
+def _day_and_part(value: datetime) -> Fraction:
+    moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    since = moment - datetime(1, 1, 1, tzinfo=UTC)
+    within = Fraction(since.seconds * 1_000_000 + since.microseconds, _DAY)
+    return date.min.toordinal() + since.days + within
 
 
 def _added(call: Call, one: Form, other: Form) -> Form:
@@ -284,6 +306,19 @@ def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) ->
     if one.ends is not None and other.ends is not None:
         ends = one.ends[0] - other.ends[1], one.ends[1] - other.ends[0]
     return replace(made, ends=ends, least=Fraction(1))
+
+
+def _seconds(time: Form, kind: ColumnType) -> Form:
+    """The seconds since 1970 at a time, which both engines compute from whole microseconds."""
+    if time.ends is None:
+        if time.degree or time.chosen:
+            return rounding.condition_form(kind)
+        return Form(0, _NOW_SECONDS, factors=_NOW_SECONDS)
+    low, high = (end - _EPOCH for end in time.ends)
+    if not time.degree and not time.chosen:
+        return rounding.constant_form(low * _DAY_SECONDS)
+    day = rounding.constant_form(Fraction(_DAY_SECONDS))
+    return rounding.multiply_forms(replace(time, ends=(low, high), cuts=False), day, kind)
 
 
 def _divided(one: Form, by: Ends | None, kind: ColumnType) -> Form:

@@ -65,6 +65,9 @@ _STATEMENTS = (
     "SELECT COUNT(*) FROM calls c JOIN visits v USING (patient_id) WHERE c.began - v.admitted < interval '1 month'",
     "SELECT date_trunc('day', began) + (-extract(dow FROM began) * interval '1 day') AS w, COUNT(*) FROM calls GROUP BY 1",
     "SELECT visit_date - extract(isodow FROM visit_date) * interval '1 day' AS w, COUNT(*) FROM visits GROUP BY 1",
+    "SELECT round(extract(epoch FROM AVG(ended - began))) AS s, COUNT(ended - began) FROM calls",
+    "SELECT round(extract(epoch FROM SUM(ended - began) FILTER (WHERE minutes > 5))) AS s FROM calls",
+    "SELECT round(extract(epoch FROM AVG(TIMESTAMPTZ '2026-01-01 00:00+00' - began)) / 60) AS m FROM calls",
     "SELECT coalesce(began, '2024-01-01')::date AS d, COUNT(*) FROM calls GROUP BY 1",
 )
 _SOURCES = ("laplace", "gaussian")

@@ -1,11 +1,17 @@
 """Conditions inside of aggregates are uses for filtering; what is affine is not."""
 
+from datetime import UTC, datetime
+from fractions import Fraction
+
 import pytest
 from laws import for_each
 from overlap.sequences import policy
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
+from gateway.catalog.domains import Interval
+from gateway.catalog.tables import Column, Dataset, Protection, Table
+from gateway.catalog.types import parse_type
 
 _CONDITIONS = """
 SUM(CASE WHEN income > 50000 THEN 1 ELSE 0 END)
@@ -64,6 +70,30 @@ SUM(CASE WHEN birth_year > 1990 THEN income * 2 ELSE 0 END / 12.0 + income)
 SUM(CASE WHEN birth_year > 1990 THEN income ELSE 0 END)
 SUM(income) FILTER (WHERE birth_year > 1990)
 """
+_TIMES = """
+AVG(extract(epoch FROM left_at - came_at))
+AVG(extract(epoch FROM left_at - came_at) / 86400)
+SUM(extract(epoch FROM came_at) / 3600.0)
+AVG(extract(epoch FROM seen_at - '2024-01-01 00:00+00'::timestamptz))
+AVG(extract(epoch FROM now() - seen_at) / 86400)
+MEDIAN(extract(epoch FROM left_at - came_at))
+SUM(extract(epoch FROM left_at - came_at)) FILTER (WHERE NOT urgent)
+AVG(extract(epoch FROM (left_at + interval '2 days') - came_at))
+"""
+_TIME_CONDITIONS = """
+AVG(extract(day FROM left_at - came_at))
+SUM(extract(month FROM came_at))
+SUM(extract(epoch FROM date_trunc('day', came_at)))
+SUM(extract(epoch FROM came_at::date))
+SUM(extract(epoch FROM came_at AT TIME ZONE 'Europe/Berlin'))
+SUM(extract(epoch FROM seen_at AT TIME ZONE 'Europe/Berlin'))
+SUM(extract(epoch FROM came_at + interval '1 month'))
+SUM(extract(epoch FROM came_at) * extract(epoch FROM now()))
+SUM(extract(epoch FROM came_at)::float8 + 1e25 - 1e25)
+SUM(extract(epoch FROM GREATEST(came_at, TIMESTAMP '2024-01-01')))
+SUM(extract(epoch FROM NULLIF(came_at, TIMESTAMP '2024-01-01 08:00:00')))
+SUM(extract(epoch FROM open_at - TIMESTAMP '2024-01-01'))
+"""
 _NESTED = (
     "SELECT SUM(r) FROM (SELECT CASE WHEN income > 5 THEN 1 ELSE 0 END AS r FROM patients) t",
     "SELECT AVG(b::int) FROM (SELECT income > 5 AS b FROM patients) t",
@@ -101,6 +131,37 @@ def test_condition_in_an_aggregate_is_a_use_for_filtering(aggregate: str) -> Non
 def test_affine_expression_is_no_use_for_filtering(aggregate: str) -> None:
     """Sums of its columns are all that it tells; conditions on others are theirs."""
     assert "filter patients.income" not in _uses(f"SELECT {aggregate} FROM patients")
+
+
+def _time_uses(aggregate: str) -> set[str]:
+    moments = datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 12, 31, tzinfo=UTC)
+    first, last = (one.replace(tzinfo=None) for one in moments)
+    within = Interval(first, last, Fraction(1))
+    columns = (
+        Column("patient_id", parse_type("bigint")),
+        Column("urgent", parse_type("boolean")),
+        Column("came_at", parse_type("timestamp"), within),
+        Column("left_at", parse_type("timestamp"), within),
+        Column("seen_at", parse_type("timestamptz"), Interval(*moments, Fraction(1))),
+        Column("open_at", parse_type("timestamp")),
+    )
+    table = Table("stays", columns, Protection("patient_id", 5, 4))
+    dataset = Dataset("ward", "patient", (table,))
+    cut = bind(f"SELECT {aggregate} FROM stays", dataset)
+    assert isinstance(cut, Cut)
+    return {str(one) for one in cut.uses if not str(one).endswith("urgent")}
+
+
+@for_each("aggregate", _TIMES.strip().splitlines())
+def test_seconds_between_times_are_affine(aggregate: str) -> None:
+    """A mean length of stay tells of no row on which side of a value it is."""
+    assert not any(one.startswith("filter") for one in _time_uses(aggregate))
+
+
+@for_each("aggregate", _TIME_CONDITIONS.strip().splitlines())
+def test_rounded_and_chosen_times_are_conditions(aggregate: str) -> None:
+    """Days, months, clocks with summer time, choices and times without bounds separate rows."""
+    assert any(one.startswith("filter") for one in _time_uses(aggregate))
 
 
 @for_each("sql", _NESTED)

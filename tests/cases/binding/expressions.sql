@@ -272,7 +272,6 @@ SELECT AVG(EXTRACT(EPOCH FROM admitted)), AVG(EXTRACT(DOW FROM visit_date)) FROM
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "avg" FROM "_r1"
 -- use aggregate visits.admitted
--- use filter visits.admitted
 -- use aggregate visits.visit_date
 -- use filter visits.visit_date
 
