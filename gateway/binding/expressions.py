@@ -30,7 +30,12 @@ from gateway.binding.other_spellings import in_plain_words
 from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
-from gateway.binding.time_arithmetic import bind_compared_difference, bind_multiple
+from gateway.binding.time_arithmetic import (
+    bind_between_intervals,
+    bind_compared_difference,
+    bind_multiple,
+    refused_operands,
+)
 from gateway.binding.time_calls import bind_extract, bind_zone
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
@@ -39,7 +44,6 @@ from gateway.plan.fields import (
     BOOLEAN,
     DATE,
     TEXT,
-    TIMES,
     TIMESTAMP,
     TIMESTAMPTZ,
     Tie,
@@ -48,7 +52,6 @@ from gateway.plan.fields import (
 )
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, Shift
 
-_SECONDS_HINT: Final = "write extract(epoch FROM later - earlier), which is a number of seconds"
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -246,6 +249,9 @@ class ScalarBinder:
         return Call(f"is {'not ' if negated else ''}{word}", (inner,), BOOLEAN, nullable=False)
 
     def _between(self, node: exp.Between) -> Scalar:
+        spans = bind_between_intervals(node, self)
+        if spans is not None:
+            return spans
         what, low, high = self.together((node.this, node.args["low"], node.args["high"]))
         both = (compare(">=", what, low), compare("<=", what, high))
         return Call("and", both, BOOLEAN, any(one.nullable for one in both))
@@ -361,11 +367,7 @@ class ScalarBinder:
         left, right = self.pair(node.this, node.expression)
         kind = operator_type(operator, left.type, right.type)
         if kind is None:
-            raise SyntaxRefused(
-                Code.TYPE_MISMATCH,
-                f"the operator `{operator}` does not accept {left.type} and {right.type}",
-                _SECONDS_HINT if {left.type.family, right.type.family} <= TIMES else "",
-            )
+            raise refused_operands(operator, left, right)
         return Call(operator, (left, right), kind)
 
     def _shift(self, node: exp.Expression, by: Span) -> Scalar:

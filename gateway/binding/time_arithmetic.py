@@ -11,12 +11,13 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding import clocks, constants
-from gateway.binding.operands import Binding
+from gateway.binding.operands import Binding, compare
 from gateway.catalog.zones import UTC_NAME
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.functions.times import call_date_trunc, call_extract
 from gateway.plan.fields import (
     BIGINT,
+    BOOLEAN,
     DATE,
     INTEGER,
     NUMERIC,
@@ -64,6 +65,30 @@ def bind_compared_difference(
         limit = Literal(length, NUMERIC)
         return (limit, seconds) if turned else (seconds, limit)
     return None
+
+
+def bind_between_intervals(node: exp.Between, binding: Binding) -> Scalar | None:
+    """A difference of two times between two intervals; None of anything else."""
+    ends = zip((">=", "<="), (node.args["low"], node.args["high"]), strict=True)
+    parts: list[Scalar] = []
+    for sign, end in ends:
+        pair = bind_compared_difference(node.this, end, binding)
+        if pair is None:
+            return None
+        parts.append(compare(sign, *pair))
+    return Call("and", tuple(parts), BOOLEAN, any(one.nullable for one in parts))
+
+
+def refused_operands(operator: str, left: Scalar, right: Scalar) -> SyntaxRefused:
+    """Why the operator does not take these; an interval is no value of a plan."""
+    of_times = {left.type.family, right.type.family} <= TIMES
+    return SyntaxRefused(
+        Code.TYPE_MISMATCH,
+        f"the operator `{operator}` does not accept {left.type} and {right.type}",
+        "write extract(epoch FROM later - earlier), which is a number of seconds"
+        if of_times
+        else "",
+    )
 
 
 def _seconds_between(node: exp.Expression, binding: Binding) -> Scalar | None:

@@ -19,11 +19,14 @@ from gateway.regions.conditional_aggregates import join_regions
 from gateway.regions.predicate import opaque_region, region_of
 from gateway.regions.region import Region, region_of_cells
 from gateway.regions.tabulate import tabulate_values
+from gateway.regions.time_differences import write_difference
 
 _JOINED: Final = frozenset({"||", "concat", "concat_ws"})
 _MOST_VALUES: Final = 16
-_COLUMN: Final = re.compile(r'(?:[\w$]+|"(?:[^"]|"")*")(?:\.(?:[\w$]+|"(?:[^"]|"")*"))*')
-_ROUND: Final = r"(?:[125]|25)0*"
+_NAME: Final = r'(?:[\w$]+|"(?:[^"]|"")*")(?:\.(?:[\w$]+|"(?:[^"]|"")*"))*'
+_TIME: Final = rf"{_NAME}(?: at [\w/+-]+)?(?:::date)?"
+_COLUMN: Final = re.compile(rf"{_NAME}|{_TIME} - {_TIME}")
+_ROUND: Final = r"(?:(?:[125]|25)0*|60|3600|86400|604800)"
 _NUMBER: Final = r"(?:\d[\d.]*|cast\(\d[\d.]* as [a-z ]+\))"
 _TYPES: Final = (
     r"date|text|smallint|integer|bigint|real|numeric|double precision"
@@ -36,6 +39,7 @@ _MOVED: Final = tuple(
         rf"\({_NUMBER} [+*-] (.+)\)",
         r"\((.+) [+-] interval '[^']*'\)",
         rf"cast\((.+) as (?:{_TYPES})\)",
+        r"\(- (.+)\)",
     )
 )
 """What gives every group another name and moves no boundary, where it stands outside of everything else."""
@@ -55,6 +59,7 @@ _CUTS: Final = tuple(
         r"(?:floor|ceil|trunc|round)\((.+?)(?:, -?\d+)?\)",
         rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as [a-z ]+\))\)",
         r"\((.+) % (?:[2-9]|1[0-2])\)",
+        r"\(- (.+)\)",
     )
 )
 """Keys with boundaries that the calendar or round numbers set: in these the text inside is a key of this kind again."""
@@ -96,7 +101,10 @@ def parts_of_key(
     values alone chooses no boundary.
     """
     names = column_ids(scalar)
-    axes = [bases[one].axis for one in names]
+    over = write_difference(scalar, bases)
+    if over is not None:
+        scalar, bases = over[0], {**bases, over[1].field.id: over[1]}
+    axes = [bases[one].axis for one in column_ids(scalar)]
     fine = any(one is None or is_fine(one) for one in axes)
     if names & computed or (fine and _chooses(scalar)):
         yield from _parts(scalar, (), bases)

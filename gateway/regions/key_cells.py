@@ -32,6 +32,7 @@ from gateway.regions.tabulate import (
     value_cells,
     with_reciprocal,
 )
+from gateway.regions.time_differences import over_one_base
 from gateway.sensitivity.analysis import EnumeratedGroups
 
 _Values = tuple[Value | None, ...]
@@ -151,13 +152,13 @@ def key_axis(
     scalar: Scalar, values: Values | None, bases: Bases
 ) -> tuple[RegionAxis | None, tuple[Cells, ...] | None]:
     """The axis that a key divides, and the cells of its values. The expression is normal and over bases."""
-    names = column_ids(scalar)
-    if len(names) != 1:
+    over = over_one_base(scalar, bases)
+    if over is None:
         return None, None
-    base = bases[next(iter(names))]
-    if values is None or base.axis is None:
+    written, base = over
+    if values is None or base.axis is None or len(column_ids(scalar)) > 1:
         return base.axis, None
-    cells = cells_of(scalar, base, values)
+    cells = cells_of(written, base, values)
     return (None, None) if cells is None else (base.axis, cells)
 
 

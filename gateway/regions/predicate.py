@@ -27,6 +27,7 @@ from gateway.regions.region import (
     region_of_cells,
 )
 from gateway.regions.tabulate import tabulate_condition
+from gateway.regions.time_differences import over_one_base
 
 MOST_CROSSING: Final = 64
 """Conditions about several things each, side by side: the region of as many has too many boxes in most cases."""
@@ -138,14 +139,14 @@ def _equal(membership: Call, member: Scalar) -> Scalar:
 
 
 def _over_one(scalar: Scalar, bases: Bases) -> TruthRegions | None:
-    """The regions of a condition over one base that has an axis; None for other conditions."""
-    names = column_ids(scalar)
-    if len(names) != 1:
+    """The regions of a condition over one base that has an axis, or over the difference of two times; None for others."""
+    over = over_one_base(scalar, bases)
+    if over is None:
         return None
-    base = bases[next(iter(names))]
+    written, base = over
     if base.axis is None:
         return None
-    found = tabulate_condition(scalar, base.field, base.axis)
+    found = tabulate_condition(written, base.field, base.axis)
     if found is None:
         return None
     true, false = found

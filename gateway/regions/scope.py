@@ -26,6 +26,7 @@ from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
 from gateway.regions.region import Region, TooLarge, region_along, region_json, region_of_json
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
+from gateway.regions.time_differences import dependent_axes
 from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
 from gateway.sensitivity.analysis import EnumeratedGroups
 
@@ -88,12 +89,13 @@ def scope_of(
     values = [
         None if listed is None else values_at(listed, place) for place in range(len(plan.keys))
     ]
+    keys = _keys(plan, values, followed, followed)
     return ReleaseScope(
         followed.shape,
         followed.tables,
         followed.region,
-        _keys(plan, values, followed, followed),
-        _unreadable(followed.region),
+        keys,
+        _unreadable(followed.region, keys),
         joined_tables(plan),
     )
 
@@ -171,7 +173,7 @@ def _revealed(
         own = scope
         if one is not followed:
             keys = _keys(plan, values, followed, one) if one.within else scope.keys
-            own = replace(_of_relation(scope, one), keys=keys)
+            own = _of_relation(replace(scope, keys=keys), one)
             yield own
         beside = _beside(own, told, one)
         scopes += len(beside)
@@ -214,19 +216,21 @@ def _of_chosen_keys(
 def _part_scope(scope: ReleaseScope, part: KeyPart, followed: ResolvedPlan) -> ReleaseScope:
     region = join_regions(scope.region, part.region)
     rest = () if part.rest is None else (_key_of(part.rest, None, followed),)
-    return replace(scope, region=region, keys=(*scope.keys, *rest), unreadable=_unreadable(region))
+    keys = (*scope.keys, *rest)
+    return replace(scope, region=region, keys=keys, unreadable=_unreadable(region, keys))
 
 
 def _too_many_sides(scope: ReleaseScope) -> ReleaseScope:
     region = region_along(
         opaque_axis(f"a side of {scope.shape}", ()), NameCells(frozenset({"true"}))
     )
-    return replace(scope, region=region, unreadable=_unreadable(region))
+    return replace(scope, region=region, unreadable=_unreadable(region, scope.keys))
 
 
 def _of_relation(scope: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
     region = rows.region
-    return replace(scope, shape=rows.shape, region=region, unreadable=_unreadable(region))
+    unreadable = _unreadable(region, scope.keys)
+    return replace(scope, shape=rows.shape, region=region, unreadable=unreadable)
 
 
 def _beside(
@@ -239,11 +243,15 @@ def _beside(
                 found[region] = None
         if len(found) > _MOST_SCOPES:
             raise TooLarge
-    return tuple(replace(scope, region=one, unreadable=_unreadable(one)) for one in found)
+    return tuple(
+        replace(scope, region=one, unreadable=_unreadable(one, scope.keys)) for one in found
+    )
 
 
-def _unreadable(region: Region) -> tuple[str, ...]:
-    return tuple(one.name for one in region.axes if not one.readable)
+def _unreadable(region: Region, keys: Iterable[GroupKey]) -> tuple[str, ...]:
+    opaque = tuple(one.name for one in region.axes if not one.readable)
+    grouped = (one.axis for one in keys if one.axis is not None)
+    return opaque + dependent_axes(region, grouped)
 
 
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:

@@ -61,6 +61,7 @@ _STATEMENTS = (
     "SELECT COUNT(*) FROM calls WHERE extract(epoch FROM ended - began) / 60 > 20.5",
     "SELECT COUNT(*) FROM calls WHERE ended - began > interval '30 minutes'",
     "SELECT date_part('day', TIMESTAMPTZ '2026-01-01 00:00+00' - began) AS d, COUNT(*) FROM calls WHERE began > '2025-01-01' GROUP BY 1",
+    "SELECT COUNT(*) FROM calls WHERE ended - began BETWEEN interval '10 minutes' AND interval '30 minutes'",
     "SELECT COUNT(*) FROM calls WHERE interval '1 hour' >= ended - began AND ended - began <> interval '0 days'",
     "SELECT COUNT(*) FROM calls c JOIN visits v USING (patient_id) WHERE c.began - v.admitted < interval '1 month'",
     "SELECT date_trunc('day', began) + (-extract(dow FROM began) * interval '1 day') AS w, COUNT(*) FROM calls GROUP BY 1",

@@ -20,6 +20,7 @@ _SEED = 7
 _COUNT = 400
 _REGIONS = ("north", "east", "south", "west")
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - without a zone, as the column is
+_DAY = 86_400_000_000
 _MICROSECOND = timedelta(microseconds=1)
 
 Row = tuple[object, ...]
@@ -111,6 +112,16 @@ _VISITS: dict[str, tuple[str, _Cell]] = {
 }
 
 
+def _with_differences(row: dict[str, int | str | None]) -> dict[str, int | str | None]:
+    """The same with the differences of its times: days, and seconds as of what has values everywhere."""
+    admitted, day = row.get("visits.admitted"), row.get("visits.visit_date")
+    seconds, days = None, None
+    if isinstance(admitted, int) and isinstance(day, int):
+        seconds, days = 2 * (admitted - day * _DAY), admitted // _DAY - day
+    name = "visits.admitted{} - visits.visit_date"
+    return {**row, name.format(""): seconds, name.format("::date"): days}
+
+
 class Table:
     """Rows in DuckDB, and the cells they are in."""
 
@@ -124,10 +135,12 @@ class Table:
     @cached_property
     def cells(self) -> list[dict[str, int | str | None]]:
         return [
-            {
-                f"{self.name}.{column}": cell(value)
-                for (column, (_, cell)), value in zip(self._columns.items(), row, strict=True)
-            }
+            _with_differences(
+                {
+                    f"{self.name}.{column}": cell(value)
+                    for (column, (_, cell)), value in zip(self._columns.items(), row, strict=True)
+                }
+            )
             for row in self._rows
         ]
 
@@ -265,6 +278,15 @@ _VISIT_ATOMS = st.one_of(
     _compared("floor(weight)", 69, 70),
     _every("ward", -3, 0, 4.5, 5),
     _NULLS.map(lambda word: f"admitted {word}"),
+    _compared("admitted", "visit_date", "visit_date + 3", "visit_date + INTERVAL '36 hours'"),
+    _compared("visit_date - 1", "admitted", "admitted - INTERVAL '1 day'"),
+    _compared("admitted - visit_date", "INTERVAL '5 hours'", "INTERVAL '60 days'"),
+    _compared("CAST(admitted AS date)", "visit_date", "visit_date + 60"),
+    _compared("CAST(admitted AS date) - visit_date", -1, 0, 59.5, 60),
+    _compared("(extract(epoch FROM admitted) - extract(epoch FROM visit_date)) / 3600", 5, 24.5),
+    _compared("60 - (CAST(admitted AS date) - visit_date)", 0, 1),
+    _compared("date_trunc('day', admitted)", "visit_date"),
+    _NULLS.map(lambda word: f"(admitted > visit_date) {word}"),
 )  # fmt: skip
 
 

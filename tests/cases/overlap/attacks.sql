@@ -834,3 +834,33 @@ SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM vis
 -- title: a truth value in a function that nothing reads
 SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
 SELECT SUM(ROUND((birth_year >= 1922)::integer * 0.7)) FROM patients WHERE region = 'west';
+
+-- title: a stay that is one day longer
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE left_on - admitted <= 30;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted <= 31;
+
+-- title: a stay that is one day longer, written with an interval
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE left_on > admitted + 30;
+SELECT COUNT(*) FROM stays WHERE admitted + INTERVAL '31 days' < left_on;
+
+-- title: a stay that is one day longer, in sums
+-- of: hospital
+SELECT SUM(LEAST(left_on - admitted, 30)) FROM stays;
+SELECT SUM(CASE WHEN left_on - admitted > 31 THEN 30 ELSE left_on - admitted END) FROM stays;
+
+-- title: the corner of two times and their difference
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND left_on < DATE '2024-03-01';
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND left_on < DATE '2024-03-01' AND left_on - admitted < 59;
+
+-- title: the corner of two times and their difference, in groups
+-- of: hospital
+SELECT admitted, COUNT(*) FROM stays WHERE left_on < DATE '2024-03-01' GROUP BY 1;
+SELECT admitted, COUNT(*) FROM stays WHERE left_on < DATE '2024-03-01' AND left_on - admitted < 59 GROUP BY 1;
+
+-- title: stays of a length, without those of one day
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7 AND admitted <> DATE '2024-02-03';

@@ -517,3 +517,25 @@ SELECT birth_year >= 1980, AVG(income) FROM patients GROUP BY 1;
 SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) rn FROM visits) t WHERE rn = 1;
 SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) rn FROM visits) t WHERE rn > 1;
 SELECT AVG(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits ORDER BY patient_id, visit_date DESC) t;
+
+-- title: lengths of stay
+-- of: hospital
+SELECT ward, AVG(LEAST(GREATEST(left_on - admitted, 0), 60)) FROM stays GROUP BY ward;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7;
+SELECT ward, COUNT(*) FROM stays WHERE left_on - admitted > 7 GROUP BY ward;
+SELECT EXTRACT(YEAR FROM admitted), COUNT(*) FILTER (WHERE left_on - admitted > 30) FROM stays GROUP BY 1;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7 AND admitted >= DATE '2024-01-01' AND admitted < DATE '2025-01-01';
+
+-- title: a histogram of lengths of stay
+-- of: hospital
+SELECT left_on - admitted AS days, COUNT(*) FROM stays GROUP BY 1;
+SELECT COUNT(*) FROM stays WHERE left_on < admitted;
+
+-- title: bands of lengths of stay
+-- of: hospital
+SELECT CASE WHEN left_on - admitted < 3 THEN 'short' WHEN left_on - admitted < 14 THEN 'medium' ELSE 'long' END AS band, COUNT(*) FROM stays GROUP BY 1;
+SELECT CASE WHEN left_on - admitted < 3 THEN 'short' WHEN left_on - admitted < 14 THEN 'medium' ELSE 'long' END AS band, ward, COUNT(*) FROM stays GROUP BY 1, 2;
+
+-- title: who comes back within thirty days
+-- of: hospital
+SELECT COUNT(*) FILTER (WHERE admitted - before < 30), COUNT(*) FROM (SELECT admitted, lag(left_on) OVER (PARTITION BY person_id ORDER BY admitted) AS before FROM stays) s;
