@@ -166,7 +166,7 @@ class ScalarBinder:
             case exp.Anonymous():
                 return self._call(node)
             case exp.Extract():
-                return self._extract(node)
+                return bind_extract(node.this.name.lower(), node.expression, self)
             case exp.DPipe():
                 both = join_texts(*self.pair(node.this, node.expression))
                 left, right = both
@@ -330,9 +330,6 @@ class ScalarBinder:
                 Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` is not supported as an aggregate here"
             )
         return bind_call(name, arguments, self)
-
-    def _extract(self, node: exp.Extract) -> Scalar:
-        return bind_extract(node.this.name.lower(), node.expression, self)
 
     def _worded(self, node: exp.Expression) -> Scalar:
         if isinstance(node, exp.Substring):
