@@ -191,6 +191,11 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="where to look; default: what the type can hold, within a billion",
     )
     bounds.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    bounds.add_argument(
+        "--write",
+        action="store_true",
+        help="write the domains into the policy file, and show what changed",
+    )
     _settings(bounds, (*_STATE_OPTIONS, "statement_timeout"))
     init = _command(
         actions,
