@@ -103,9 +103,9 @@ class PolicyFile:
                 "put the domain that is printed above in with an editor; it is paid for",
             ) from None
         self._content = content
-        names = (str(self.path), str(self.path))
-        lines = unified_diff(before.splitlines(), after.splitlines(), *names, n=1, lineterm="")
-        return tuple(lines)
+        lines = unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+        # without the names of files, which are one, and the places
+        return tuple(one for one in list(lines)[2:] if not one.startswith("@@"))
 
     def _read(self) -> bytes:
         try:

@@ -215,6 +215,12 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="the key of the table of persons; default: asked on a terminal, else found by the keys",
     )
     init.add_argument(
+        "--key",
+        metavar="TABLE.COLUMN=TABLE.KEY",
+        action="append",
+        help="a foreign key that the source does not declare; may be given again",
+    )
+    init.add_argument(
         "--public",
         metavar="TABLES",
         action="append",
