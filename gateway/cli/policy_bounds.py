@@ -77,6 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
     dataset = _dataset(reading.loaded, arguments.dataset)
     given = None if arguments.between is None else (arguments.between[0], arguments.between[1])
     policy = reading.loaded.policies[dataset]
+    if len(set(arguments.columns)) < len(arguments.columns):
+        raise OperatorError(
+            Code.ARGUMENT_INVALID, "a column is given twice, and would be paid twice"
+        )
     searches = [new_search(policy.dataset, one, given) for one in arguments.columns]
     file = _file(reading, dataset, searches) if arguments.write else None
     with (
