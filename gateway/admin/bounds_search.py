@@ -27,6 +27,7 @@ from math import ceil, floor, log10
 from types import MappingProxyType
 from typing import Final
 
+from gateway.admin.domain_edits import DomainEdit
 from gateway.catalog.domains import Bound, Interval, domain_width
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
 from gateway.catalog.types import ColumnType, Family
@@ -53,6 +54,7 @@ _FINE: Final = 100  # so many buckets across what was found are fine enough
 _LONG_DAYS: Final = 90
 _DAY_S: Final = 86_400
 _MOST_ROUNDS: Final = 3
+_USUAL_STEP: Final = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,17 @@ class Search:
         )
         return replace(self, domain=domain, left=self.left - 1)
 
-    def suggestion(self, low: Bound, high: Bound) -> tuple[str, str]:
-        """The ends of the domain to declare, rounded outwards to short texts."""
-        if self.column.type.family in _NUMBERS:
-            return _short_numbers(_fraction(low), _fraction(high), self.domain)
-        return _short_times(low, high)
+    def suggestion(self, low: Bound, high: Bound) -> DomainEdit:
+        """The domain to declare: its ends are rounded outwards to short texts, and a type without steps gets one."""
+        of, step = self.column.type, None
+        if of.family in _NUMBERS:
+            ends = _short_numbers(_fraction(low), _fraction(high), self.domain)
+            if of.resolution is None:
+                step = _decimal(_common_step(*map(read_number, ends)))
+        else:
+            ends = _short_times(low, high)
+            step = "1s" if of.family is Family.TIMESTAMP else None
+        return DomainEdit(self.reference, *ends, step)
 
 
 def new_search(dataset: Dataset, written: str, given: tuple[str, str] | None) -> Search:
@@ -274,6 +282,14 @@ def _short_numbers(low: Fraction, high: Fraction, domain: Interval) -> tuple[str
     width = high - low or max(abs(high), domain.step)
     unit = max(Fraction(10) ** (floor(log10(width)) - 1), domain.step)
     return _decimal(floor(low / unit) * unit), _decimal(ceil(high / unit) * unit)
+
+
+def _common_step(low: Fraction, high: Fraction) -> Fraction:
+    """A hundredth, or the decimal digit that divides the distance of the ends."""
+    step = _USUAL_STEP
+    while (high - low) % step:
+        step /= 10
+    return step
 
 
 def _decimal(number: Fraction) -> str:

@@ -16,7 +16,7 @@ from types import FrameType, MappingProxyType
 from typing import Any, Final
 
 from gateway.admin.open_accounts import open_policies, record_rejection
-from gateway.admin.policy_review import review_policy
+from gateway.admin.policy_review import review_policy, unkeyed_levels
 from gateway.admin.proposal.marks import count_marks_of
 from gateway.catalog.tables import Table
 from gateway.engines.catalog.describe import SourceTables, describe_source
@@ -116,6 +116,7 @@ def _with_source(
             return replace(checked, problems=(*checked.problems, error))
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
+    found += unkeyed_levels(policy, source, places)
     views = [_view_warning(one, places) for one in policy.dataset.tables if _is_view(one, source)]
     reviewed = review_policy(policy, source, collected, places)
     whole = with_public_columns(policy.dataset, source, _nameable)

@@ -18,7 +18,9 @@ from gateway.catalog.domains import Anything
 from gateway.catalog.tables import Column, ColumnClass, Table
 from gateway.catalog.types import Family
 from gateway.engines.catalog.describe import SourceTables
+from gateway.engines.catalog.proofs import prove_tables
 from gateway.engines.catalog.statistics import Statistics
+from gateway.policy.levels import TableLevel, unkeyed_level
 from gateway.policy.policy import Policy
 from gateway.policy.validate import Complaints, FieldPath, PolicyError
 
@@ -47,6 +49,25 @@ def review_policy(
             if needs_domain(column):
                 yield _about_domain(table, column, _labels(table, column, source), places)
     yield from _worth_warnings(policy, source, statistics, places)
+
+
+def unkeyed_levels(
+    policy: Policy, source: SourceTables, places: Complaints
+) -> Iterator[PolicyError]:
+    """Levels that rules name and that no query can read, because their table may have a code twice."""
+    proven = prove_tables(policy.dataset, source)
+    named = {
+        (column, one.level.table.name): one.level
+        for rule in policy.rules
+        for levels in rule.levels.values()
+        for column, one in levels.items()
+        if isinstance(one.level, TableLevel)
+    }
+    for (column, table), level in sorted(named.items(), key=lambda one: one[0]):
+        there = proven.get(table)
+        if there is not None and not there.meets_one({level.key}):
+            path: FieldPath = ("tables", column.table, "columns", column.column, "levels")
+            yield PolicyError(places.place(path), *unkeyed_level(column, level))
 
 
 def needs_domain(column: Column) -> bool:

@@ -191,6 +191,11 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="where to look; default: what the type can hold, within a billion",
     )
     bounds.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    bounds.add_argument(
+        "--write",
+        action="store_true",
+        help="write the domains into the policy file, and show what changed",
+    )
     _settings(bounds, (*_STATE_OPTIONS, "statement_timeout"))
     init = _command(
         actions,
@@ -208,6 +213,12 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--unit",
         metavar="TABLE.COLUMN",
         help="the key of the table of persons; default: asked on a terminal, else found by the keys",
+    )
+    init.add_argument(
+        "--key",
+        metavar="TABLE.COLUMN=TABLE.KEY",
+        action="append",
+        help="a foreign key that the source does not declare; may be given again",
     )
     init.add_argument(
         "--public",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Final
+from pathlib import Path
 
 from gateway.admin.bounds_search import (
     OPERATOR,
@@ -18,13 +18,13 @@ from gateway.admin.bounds_search import (
     released_bounds,
 )
 from gateway.admin.check_policies import complete_from_sources
+from gateway.admin.domain_edits import DomainEdit, PolicyFile, require_undecided
 from gateway.admin.explain import open_temporary_twin
 from gateway.admin.instance import Foundation, open_foundation, operator_name
 from gateway.admin.open_accounts import open_policies, record_rejection
+from gateway.admin.proposal.marks import count_marks, lines_to_decide
 from gateway.app import open_query_api
 from gateway.budget.account import analyst_account
-from gateway.catalog.domains import Bound
-from gateway.catalog.types import Family
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning, printable
 from gateway.errors import Code, OperatorError
@@ -34,8 +34,6 @@ from gateway.policy.in_force import Cause, CurrentPolicies
 from gateway.requests.request import Request
 from gateway.twin import Twin
 from gateway.units import Epsilon, UnitError
-
-_STEPS: Final = {Family.FLOAT: ", step: 0.01", Family.TIMESTAMP: ", step: 1s"}
 
 
 class _AssumedPolicies:
@@ -79,7 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
     dataset = _dataset(reading.loaded, arguments.dataset)
     given = None if arguments.between is None else (arguments.between[0], arguments.between[1])
     policy = reading.loaded.policies[dataset]
+    if len(set(arguments.columns)) < len(arguments.columns):
+        raise OperatorError(
+            Code.ARGUMENT_INVALID, "a column is given twice, and would be paid twice"
+        )
     searches = [new_search(policy.dataset, one, given) for one in arguments.columns]
+    file = _file(reading, dataset, searches) if arguments.write else None
     with (
         open_temporary_twin(settings.postgres_bin) as twin,
         open_foundation(settings, print_warning) as ground,
@@ -88,22 +91,36 @@ def run(arguments: argparse.Namespace) -> int:
         paid = Fraction(0)
         for found in find_bounds(ground, twin, reading.loaded, dataset, searches, epsilon=epsilon):
             paid += found.paid
-            print(printable(found.suggestion), flush=True)
+            print(printable(found.line), flush=True)
+            if file is not None and found.domain is not None:
+                for line in file.write(found.domain):
+                    print(printable(line), flush=True)
     where = min(str(settings.policies), os.path.relpath(settings.policies), key=len)
     account = analyst_account(OPERATOR.name, dataset)
     print(f"spent: epsilon {float(paid):.6g} of {epsilon}, from `{account}`", file=sys.stderr)
-    print(
-        f"next: put these domains into the files of {where}, then `gateway policy check {where}`",
-        file=sys.stderr,
-    )
+    if file is None:
+        told = f"put these domains into the files of {where}, or use --write next time, then"
+    else:
+        told = f"{lines_to_decide(count_marks(file.text))} in {file.path.name};"
+    print(f"next: {told} `gateway policy check {where}`", file=sys.stderr)
     return 0
+
+
+def _file(reading: PolicyReading, dataset: str, searches: Sequence[Search]) -> PolicyFile:
+    """The file of the policy; what cannot be written is refused before anything is paid."""
+    file = PolicyFile(Path(reading.places[dataset].tree.place.file), os.environ)
+    file.require_writable()
+    for search in searches:
+        require_undecided(file.text, search.reference)
+    return file
 
 
 @dataclass(frozen=True)
 class FoundBounds:
-    """What was found of one column, as a line for a policy, and what it cost."""
+    """What was found of one column, as a line to print and as a domain, if anything; and what it cost."""
 
-    suggestion: str
+    line: str
+    domain: DomainEdit | None
     paid: Fraction
 
 
@@ -129,7 +146,7 @@ def _search(
     search: Search, assumed: _AssumedPolicies, door: QueryApi, price: Epsilon
 ) -> FoundBounds:
     paid = Fraction(0)
-    line = f"{search.reference}: nothing was found"
+    line, domain = f"{search.reference}: nothing was found", None
     for _ in range(search.left):
         assumed.assume(search)
         request = Request(search.sql, epsilon=price, address=operator_name(), fresh=True)
@@ -138,20 +155,20 @@ def _search(
         [row] = answer.rows
         found = released_bounds(search, row)
         if found is None:
-            return FoundBounds(f"{search.reference}: nothing was found; is it empty?", paid)
+            return FoundBounds(f"{search.reference}: nothing was found; is it empty?", None, paid)
         missed = max((one.rank_error or 0 for one in answer.columns), default=0)
-        line = _suggestion(search, found, missed)
+        domain = search.suggestion(*found)
+        line = _line(search, domain, missed)
         narrowed = search.narrowed(*found)
         if narrowed is None:
             break
         search = narrowed
-    return FoundBounds(line, paid)
+    return FoundBounds(line, domain, paid)
 
 
-def _suggestion(search: Search, found: tuple[Bound, Bound], missed: int) -> str:
-    low, high = search.suggestion(*found)
-    step = _STEPS.get(search.column.type.family, "")
-    line = f"{search.reference}: domain: {{between: [{low}, {high}]}}{step}"
+def _line(search: Search, domain: DomainEdit, missed: int) -> str:
+    step = "" if domain.step is None else f", step: {domain.step}"
+    line = f"{search.reference}: domain: {domain.domain}{step}"
     meant = "99 % of the rows, give or take" if search.left == 1 else "the rows but"
     return f"{line:<60}  # {meant} about {missed:,} at each end"
 

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_source(source.url) as connection:
         described = describe_source(connection)
         annotations = read_annotations(connection)
-    graph = key_graph(described)
+    graph = key_graph(described, arguments.key or ())
     if not graph.tables:
         raise OperatorError(
             Code.SOURCE_UNUSABLE,

@@ -14,7 +14,7 @@ from gateway.cli.output import print_table, printable
 from gateway.engines.catalog.describe import describe_source
 from gateway.engines.catalog.statistics import read_statistics
 from gateway.engines.connections import open_source
-from gateway.errors import OperatorError
+from gateway.errors import Code, OperatorError
 from gateway.policy.files.load import PolicyReading, read_paths
 from gateway.policy.policy import Budget, Policy
 
@@ -104,6 +104,8 @@ def _row(count: PreviewedCount) -> list[str]:
 
 
 def _groups(count: PreviewedCount) -> str:
+    if count.refusal is not None and count.refusal.startswith(Code.NO_BOUND.value):
+        return "needs a domain"
     if count.refusal is not None:
         return f"refused ({count.refusal.partition(':')[0]})"
     if count.groups is None:

@@ -275,6 +275,16 @@ _STOPS: tuple[TourStop | TourStatement, ...] = (
         "0.5",
     ),
     TourStop(
+        "Times of day are read on the session's clock, which begins with the clinic's time zone.",
+        "alice",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT extract(hour FROM prescribed_at) AS hour, COUNT(*) AS prescriptions FROM prescriptions"
+        " GROUP BY hour ORDER BY prescriptions DESC LIMIT 4",
+        "0.5",
+    ),
+    TourStop(
         "Individual rows are never returned.",
         "alice",
         "/v1/query",
@@ -317,7 +327,13 @@ _STOPS: tuple[TourStop | TourStatement, ...] = (
         "SELECT * FROM visits LIMIT 100",
         "42501",
     ),
-    TourStop("Alice sees what remains of her budget.", "alice", "/v1/budget", 200, _accounts),
+    TourStop(
+        "Alice sees what remains of her budget, and the dataset's in tenths of its limit.",
+        "alice",
+        "/v1/budget",
+        200,
+        _accounts,
+    ),
     TourStop("Alice may not read the trail.", "alice", "/v1/audit", 403, _refusal),
     TourStop(
         "Carol, an auditor, reads the latest records of the trail.",

@@ -96,6 +96,17 @@ class ReadLevel:
 ReadLevels: TypeAlias = Mapping[ColumnRef, ReadLevel]
 
 
+def unkeyed_level(column: ColumnRef, level: TableLevel) -> tuple[str, str]:
+    """What is said of a level whose table may have a code twice, and what to do: a row would have several values."""
+    table = level.table.name
+    wanted = (
+        f"the level `{level.name}` of `{column}` needs one row of `{table}` for each `{level.key}`"
+    )
+    why = "but no constraint that the source enforces makes it unique"
+    remedy = f"add a UNIQUE constraint or a primary key on `{table}.{level.key}` in the source"
+    return f"{wanted}, {why}", f"{remedy}; `gateway policy check` looks for it"
+
+
 def level_notices(levels: ReadLevels) -> tuple[str, ...]:
     """What an analyst is told of columns that are read more coarsely than they are stored."""
     return tuple(

@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,13 +60,17 @@ def make_directory(path: Path, mode: int) -> None:
         path.chmod(mode)
 
 
-def write_durably(path: Path, text: str) -> None:
-    """Write a private file that survives a power cut once this returns."""
+def write_durably(path: Path, content: str | bytes, like: os.stat_result | None = None) -> None:
+    """Write a file that survives a power cut once this returns: private, or with the owner and rights of another."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(file, "wb") as stream:
-            stream.write(os.fsencode(text))
+            if like is not None:
+                if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
+                    os.fchown(file, like.st_uid, like.st_gid)
+                os.fchmod(file, stat.S_IMODE(like.st_mode))
+            stream.write(os.fsencode(content))
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)

@@ -43,6 +43,12 @@ def day(values: Integers, first: date) -> CopyColumn:
     return _fixed((values + (first - _EPOCH).days).astype(">i4"))
 
 
+def moment(values: Integers) -> CopyColumn:
+    """Times with a zone, given as whole seconds since 1970, UTC."""
+    first = (_EPOCH - date(1970, 1, 1)).days * 86_400
+    return _fixed(((values.astype(np.int64) - first) * 1_000_000).astype(">i8"))
+
+
 def text(codes: Integers, names: Sequence[str]) -> CopyColumn:
     """The name with that index; a negative code is NULL."""
     encoded = [name.encode() for name in names]

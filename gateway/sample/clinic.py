@@ -23,10 +23,12 @@ from gateway.sample import distributions as shapes
 from gateway.sample.distributions import (
     DRUGS,
     FIRST_DAY,
+    FIRST_MOMENT,
     HIGHEST_COST,
     HIGHEST_DOSE,
     HIGHEST_INCOME,
     LAST_DAY,
+    LAST_MOMENT,
     OLDEST,
     REGIONS,
     YOUNGEST,
@@ -60,6 +62,7 @@ class _Column(IntEnum):
     PRESCRIPTIONS = 13
     DRUG = 14
     DOSE = 15
+    TIME = 16
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,13 @@ class Visits:
 
 @dataclass(frozen=True)
 class Prescriptions:
-    """Some rows of `prescriptions`, by column; `drug` indexes DRUGS, `day` counts from FIRST_DAY."""
+    """Some rows of `prescriptions`, by column; `drug` indexes DRUGS, `second` counts from 1970, UTC."""
 
     prescription_id: NDArray[np.int64]
     visit_id: NDArray[np.int64]
     drug: NDArray[np.int8]
     dose: NDArray[np.int32]
-    day: NDArray[np.int32]
+    second: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -155,11 +158,12 @@ class Clinic:
                 draw(_Column.DRUG, at.size), visits.diagnosis.astype(np.int64)[at]
             )
             dose = shapes.prescribed_doses(draw(_Column.DOSE, at.size), drug)
+            time = draw(_Column.TIME, many.size)[at]  # of the visit
+            place = np.arange(at.size) - (np.cumsum(many) - many)[at]
+            second = shapes.prescribed_times(time, visits.day[at], place)
             ids = np.arange(last + 1, last + 1 + at.size, dtype=np.int64)
             last += at.size
-            yield Prescriptions(
-                ids, visits.visit_id[at], drug.astype(np.int8), dose, visits.day[at]
-            )
+            yield Prescriptions(ids, visits.visit_id[at], drug.astype(np.int8), dose, second)
 
 
 class _Draws:
@@ -209,6 +213,7 @@ class RegionRow(NamedTuple):
 
 _KNOWN_DRUGS = ", ".join(f"'{drug.name}'" for drug in DRUGS)
 _KNOWN_REGIONS = ", ".join(f"'{region}'" for region in REGIONS)
+_TIME_OF_CLINIC = f"'{FIRST_MOMENT}' AND '{LAST_MOMENT}'"
 
 TABLES: tuple[SampleTable, ...] = (
     SampleTable(
@@ -245,7 +250,7 @@ TABLES: tuple[SampleTable, ...] = (
             "visit_id bigint NOT NULL",
             f"drug text NOT NULL CHECK (drug IN ({_KNOWN_DRUGS}))",
             f"dose integer NOT NULL CHECK (dose BETWEEN 0 AND {HIGHEST_DOSE})",
-            f"prescribed_on date NOT NULL CHECK (prescribed_on BETWEEN '{FIRST_DAY}' AND '{LAST_DAY}')",
+            f"prescribed_at timestamptz NOT NULL CHECK (prescribed_at BETWEEN {_TIME_OF_CLINIC})",
         ),
         ("PRIMARY KEY (prescription_id)", "FOREIGN KEY (visit_id) REFERENCES visits (visit_id)"),
         indexes=("visit_id",),

@@ -1,5 +1,5 @@
-"""Distributions of the sample: where people live, their age and income, and their visits' dates, diagnoses and
-costs.
+"""Distributions of the sample: where people live, their age and income, their visits' dates, diagnoses and
+costs, and what is prescribed at which time of the day.
 
 Each is a function from uniform random numbers to values, a whole column at a time. The long tail of diagnoses
 is intended: a diagnosis of a handful of people must not appear in a query that groups by it, and a sample
@@ -7,7 +7,7 @@ without such a diagnosis could not show that.
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -79,6 +79,9 @@ DRUGS: tuple[Drug, ...] = (
 
 FIRST_DAY = date(2020, 1, 1)
 LAST_DAY = date(2026, 12, 31)
+TIME_ZONE = "Europe/Berlin"  # of the clinic's clock; both ends of its time are in winter, an hour before UTC
+FIRST_MOMENT = datetime(2019, 12, 31, 23, tzinfo=UTC)
+LAST_MOMENT = datetime(2026, 12, 31, 22, 59, 59, tzinfo=UTC)
 OLDEST, YOUNGEST = 1920, 2020
 HIGHEST_INCOME = 200_000
 HIGHEST_COST = 5_000
@@ -103,6 +106,8 @@ _VISITS_A_PERSON = (
     (0.0, 0.05, 0.5, 0.92, 0.98, 0.997, 0.9995, 1.0),
     (0.3, 2.2, 5.2, 7.0, 9.0, 20.0, 60.0, 420.0),
 )
+# By share of the visits of a day: the hour of the clinic's clock, from half past seven; noon is quiet.
+_HOURS = ((0.0, 0.06, 0.5, 0.58, 0.92, 1.0), (7.5, 8.5, 12.0, 14.0, 17.5, 19.5))
 _VISITS_BY_BIRTH = ((1920, 1960, 1990, 2020), (1.15, 1.05, 0.9, 0.95))
 
 
@@ -184,6 +189,14 @@ def prescribed_doses(uniform: Floats, drug: Longs) -> Ints:
     return np.rint(_DOSES[drug] * np.where(uniform < 1 / 3, 1, np.where(uniform < 2 / 3, 2, 4)) / 2).astype(np.int32)  # fmt: skip
 
 
+def prescribed_times(uniform: Floats, day: Ints, place: Longs) -> Longs:
+    """Seconds since 1970, UTC: when a drug is written down, given the number of those before it at the visit."""
+    minute = np.interp(uniform, *_HOURS) * 60
+    # a minute or so for each drug, so that no two have the same time
+    second = np.rint(minute * 60).astype(np.int64) + 75 * place
+    return np.asarray(_MIDNIGHT_OF_DAY[day] + second)
+
+
 def _skewed(uniform: Floats, middle: Floats, spread: float, highest: int) -> Ints:
     """Log-logistic, as incomes and bills are: most near the middle, a long way up; whole units."""
     drawn = middle * (uniform / (1.0 - uniform)) ** spread
@@ -222,6 +235,27 @@ def _calendar() -> tuple[Floats, Longs, Longs, Floats]:
     )
 
 
+def _midnights() -> Longs:
+    """By day: where the clinic's clock begins it, in seconds since 1970; exact from four in the morning on.
+
+    The clock is an hour ahead of UTC, and two from the last Sunday of March to the day before the last of October.
+    It is written out because the sample must not depend on a machine's time zones.
+    """
+    days = [FIRST_DAY + timedelta(days=count) for count in range(_DAYS)]
+    ahead = [
+        2 if _last_sunday(one.year, 3) <= one < _last_sunday(one.year, 10) else 1 for one in days
+    ]
+    first = (FIRST_DAY - date(1970, 1, 1)).days
+    return (first + np.arange(_DAYS, dtype=np.int64)) * 86_400 - 3_600 * np.array(
+        ahead, dtype=np.int64
+    )
+
+
+def _last_sunday(year: int, month: int) -> date:
+    last = date(year, month, 31)
+    return last - timedelta(days=last.isoweekday() % 7)
+
+
 _PRESCRIPTIONS_UP_TO = np.array([0.45, 0.8, 0.95])
 _USUAL_SHARE = 0.3  # of prescriptions, that are of any drug
 _USUAL_DRUGS = np.array(
@@ -234,6 +268,7 @@ _USUAL_DRUGS = np.array(
 )
 _DOSES = np.array([each.dose for each in DRUGS], dtype=np.float64)
 _DAYS_UP_TO, _YEAR_OF_DAY, _WINTER_OF_DAY, _PRICES_OF_DAY = _calendar()
+_MIDNIGHT_OF_DAY = _midnights()
 _COSTS = np.array([each.cost for each in DIAGNOSES], dtype=np.float64)
 _AGE_GROUPS = (
     tuple(each.child for each in DIAGNOSES),

@@ -38,7 +38,7 @@ _VISITS_INTO = """
 """
 _PRESCRIPTIONS_INTO = """
     INSERT INTO prescriptions
-    SELECT prescription_id, visit_id, ($names::text[])[drug + 1], dose, $first_day::date + day
+    SELECT prescription_id, visit_id, ($names::text[])[drug + 1], dose, make_timestamptz(second * 1000000)
     FROM rows_at_hand
 """
 
@@ -86,7 +86,7 @@ def _write(clinic: Clinic, path: Path) -> None:
             _insert(connection, _VISITS_INTO, visits, {"names": names, "first_day": FIRST_DAY})
         drugs = tuple(drug.name for drug in DRUGS)
         for some in clinic.prescription_rows():
-            _insert(connection, _PRESCRIPTIONS_INTO, some, {"names": drugs, "first_day": FIRST_DAY})
+            _insert(connection, _PRESCRIPTIONS_INTO, some, {"names": drugs})
 
 
 def _insert(

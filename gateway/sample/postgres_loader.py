@@ -185,7 +185,7 @@ def _prescriptions(clinic: Clinic) -> Iterator[bytes]:
             binary.bigint(rows.visit_id),
             binary.text(rows.drug, names),
             binary.integer(rows.dose),
-            binary.day(rows.day, FIRST_DAY),
+            binary.moment(rows.second),
         )
 
 

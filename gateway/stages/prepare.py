@@ -27,10 +27,12 @@ from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.preparation import Preparation
 from gateway.engines.sharding import shard_count
 from gateway.engines.sql.group_limits import Key
+from gateway.errors import Code, Unbounded
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import ReleaseNoise
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows, stored_tables
+from gateway.policy.levels import TableLevel, unkeyed_level
 from gateway.pricing.price import AnalyzedQuery
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
@@ -95,6 +97,7 @@ class SourceAccess:
             )
             self.serving.require_fit(tables, self._preparation.catalog)
         proven = self.proven
+        _require_unique_codes(self.query, wanted, proven)
         releases = [
             self.serving.bounded.find(one, self.query.question.asked_at, proven) for one in wanted
         ]
@@ -175,5 +178,19 @@ def prepare_query(quote: Quote, source: SourceAccess) -> None:
 def check_query(query: AnalyzedQuery, quote: Quote, dataset: ServedDataset) -> None:
     """The same for an estimate, which asks nothing of the source: by what its catalog proved last."""
     measured = [one.analysis for one in quote.purchases if asks(one)]
+    _require_unique_codes(query, measured, dataset.proofs.now())
     dataset.render(measured, query.cut, query.question.asked_at)
     rehearse_query(query)
+
+
+def _require_unique_codes(
+    query: AnalyzedQuery, wanted: Iterable[Analysis], proven: Mapping[str, TableProof]
+) -> None:
+    """Refuse levels whose table may have a code twice, by their names: bounding would name a join that nobody wrote."""
+    scanned = {name for one in wanted for name in stored_tables(one.plan)}
+    for column, read in query.decision.levels.items():
+        for level in (read.level, read.measures):
+            if column.table in scanned and isinstance(level, TableLevel):
+                there = proven.get(level.table.name)
+                if there is None or not there.meets_one({level.key}):
+                    raise Unbounded(Code.FAN_OUT, *unkeyed_level(column, level))

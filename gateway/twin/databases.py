@@ -3,13 +3,16 @@
 INVARIANT: nobody but the gateway can enter a database before it is finished: until then it admits no connection.
 Its name is drawn at random and reveals nothing.
 INVARIANT: a role can connect to one database and has no other right and no membership. Its name is drawn at
-random, because other roles in the same database may see that it exists.
+random, because other roles on the server may see that it exists. Roles are made before somebody needs them, so
+many at once for each database: what others see of a role, its number, its name and the right to connect, is the
+same whether it is anybody's. How many subjects there are is known in steps of so many alone.
 """
 
 import secrets
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 import psycopg
 from psycopg import sql
@@ -19,6 +22,8 @@ from gateway.twin.server import TwinServer, admin_connection
 from gateway.twin.settings import SESSIONS_OF_ROLE
 from gateway.twin.template import TEMPLATE
 from gateway.twin.visible_tables import VisibleTables, table_statements
+
+MADE_AT_ONCE: Final = 16
 
 
 class Databases:
@@ -94,13 +99,14 @@ class Roles:
         self.databases = databases
         self._lock = threading.Lock()
         self._logins: dict[tuple[str, VisibleTables], Login] = {}
+        self._spare: dict[VisibleTables, list[str]] = {}
 
     def login(self, subject: str, tables: VisibleTables) -> Login:
         """The log-in of this subject for these tables."""
         with self._lock:
             login = self._logins.get((subject, tables))
             if login is None:
-                login = self._make(self.databases.name_for(tables))
+                login = self._make(tables)
                 self._logins[subject, tables] = login
             return login
 
@@ -117,27 +123,48 @@ class Roles:
 
     def _forget(self, tables: VisibleTables) -> None:
         self.databases.drop(tables)
-        for known in [one for one in self._logins if one[1] == tables]:
-            login = self._logins.pop(known)
+        known = [one for one in self._logins if one[1] == tables]
+        roles = [*(self._logins.pop(one).role for one in known), *self._spare.pop(tables, ())]
+        if roles:
             self._outside.execute(
-                sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(login.role))
+                sql.SQL("DROP ROLE IF EXISTS {}").format(
+                    sql.SQL(", ").join(map(sql.Identifier, roles))
+                )
             )
 
-    def _make(self, database: str) -> Login:
-        role, password = f"analyst_{secrets.token_hex(8)}", secrets.token_urlsafe(32)
+    def _make(self, tables: VisibleTables) -> Login:
+        database = self.databases.name_for(tables)
+        if not self._spare.get(tables):
+            self._spare[tables] = self._make_spare(database)
+        role, password = self._spare[tables][-1], secrets.token_urlsafe(32)
         verifier = self._outside.pgconn.encrypt_password(
             password.encode(), role.encode(), b"scram-sha-256"
         ).decode()
+        self._outside.execute(
+            sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(
+                sql.Identifier(role), sql.Literal(verifier)
+            )
+        )
+        self._spare[tables].pop()
+        return Login(role, SecretStr(password), database)
+
+    def _make_spare(self, database: str) -> list[str]:
+        """Roles of subjects who have not come yet: all but that nobody can log in."""
+        names = [f"analyst_{secrets.token_hex(8)}" for _ in range(MADE_AT_ONCE)]
+        roles = [sql.Identifier(name) for name in names]
         with self._outside.transaction():
             self._outside.execute(
-                sql.SQL(
-                    "CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT "
-                    "NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {} PASSWORD {}"
-                ).format(sql.Identifier(role), sql.Literal(SESSIONS_OF_ROLE), sql.Literal(verifier))
+                sql.SQL("; ").join(
+                    sql.SQL(
+                        "CREATE ROLE {} NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT "
+                        "NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {}"
+                    ).format(role, sql.Literal(SESSIONS_OF_ROLE))
+                    for role in roles
+                )
             )
             self._outside.execute(
                 sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
-                    sql.Identifier(database), sql.Identifier(role)
+                    sql.Identifier(database), sql.SQL(", ").join(roles)
                 )
             )
-        return Login(role, SecretStr(password), database)
+        return names

@@ -1,7 +1,7 @@
 """`policy bounds` finds bounds with noise, through the pipeline, for what it declares and no more."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def test_bounds_are_found_and_paid_through_the_pipeline(
         def find(epsilon: str) -> list[tuple[str, Fraction]]:
             price = Epsilon.parse(epsilon)
             found = find_bounds(foundation, twin, loaded, "bounds_shop", searches, epsilon=price)
-            return [(one.suggestion, one.paid) for one in found]
+            return [(one.line, one.paid) for one in found]
 
         total, placed = find("4")
         assert total[0].startswith("orders.total: domain: {between: [0, 500]}  ")
@@ -129,25 +129,41 @@ def test_last_round_alone_asks_for_quantiles() -> None:
 @for_each(
     ("of", "low", "high", "said"),
     [
-        ("integer", 1937, 2004, ("1937", "2004")),
-        ("integer", 0, 4_321, ("0", "4400")),
-        ("bigint", -7, 123_456, ("-10000", "130000")),
-        ("numeric(8,2)", Fraction("0.31"), Fraction("99.7"), ("0", "100")),
-        ("double precision", Fraction("0.0031"), Fraction("0.97"), ("0", "0.97")),
-        ("integer", 5, 5, ("5", "5")),
-        ("date", date(2021, 3, 9), date(2023, 2, 3), ("2021-03-01", "2023-02-28")),
-        ("date", date(2021, 3, 9), date(2021, 3, 20), ("2021-03-09", "2021-03-20")),
+        ("integer", 1937, 2004, ("1937", "2004", None)),
+        ("integer", 0, 4_321, ("0", "4400", None)),
+        ("bigint", -7, 123_456, ("-10000", "130000", None)),
+        ("numeric(8,2)", Fraction("0.31"), Fraction("99.7"), ("0", "100", None)),
+        ("double precision", Fraction("0.0031"), Fraction("0.97"), ("0", "0.97", "0.01")),
+        (
+            "double precision",
+            Fraction("0.0031"),
+            Fraction("0.0097"),
+            ("0.0031", "0.0097", "0.0001"),
+        ),
+        ("numeric", Fraction("0.0031"), Fraction("970"), ("0", "970", "0.01")),
+        ("integer", 5, 5, ("5", "5", None)),
+        ("date", date(2021, 3, 9), date(2023, 2, 3), ("2021-03-01", "2023-02-28", None)),
+        ("date", date(2021, 3, 9), date(2021, 3, 20), ("2021-03-09", "2021-03-20", None)),
+        (
+            "timestamp",
+            datetime(2021, 3, 9),  # noqa: DTZ001
+            datetime(2021, 3, 20),  # noqa: DTZ001
+            ("2021-03-09", "2021-03-21", "1s"),
+        ),
     ],
     ids=str,
 )
 def test_suggestion_is_short_and_not_narrower(
-    of: str, low: object, high: object, said: tuple[str, str]
+    of: str, low: object, high: object, said: tuple[str, str, str | None]
 ) -> None:
-    """Ends are rounded outwards, to two digits of the width or to whole months."""
-    wide = (date(1900, 1, 1), date(2100, 1, 1)) if of == "date" else (-(10**9), 10**9)
-    step = "0.000001" if of == "double precision" else "1"
-    start, end = wide if of in {"date", "integer", "bigint"} else map(Fraction, wide)  # type: ignore[arg-type]
-    assert search_of(of, start, end, step).suggestion(low, high) == said  # type: ignore[arg-type]
+    """Ends are rounded outwards, to two digits of the width or to whole months; a type without steps gets one."""
+    wide = (
+        (date(1900, 1, 1), date(2100, 1, 1)) if of in {"date", "timestamp"} else (-(10**9), 10**9)
+    )
+    step = "0.000001" if of in {"double precision", "numeric"} else "1"
+    start, end = wide if of in {"date", "timestamp", "integer", "bigint"} else map(Fraction, wide)  # type: ignore[arg-type]
+    found = search_of(of, start, end, step).suggestion(low, high)  # type: ignore[arg-type]
+    assert (found.low, found.high, found.step) == said
 
 
 def test_released_bounds_are_in_order_whatever_the_noise_did() -> None:

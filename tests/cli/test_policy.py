@@ -215,3 +215,29 @@ def test_schema_is_json_schema_of_the_keys(capsys: pytest.CaptureFixture[str]) -
     assert schema["required"] == ["gateway", "dataset", "source", "privacy", "tables"]
     assert "in" in schema["$defs"]["DomainModel"]["properties"]
     assert schema["$defs"]["ColumnModel"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (["patients.birth_year"], "`patients.birth_year` has a domain already"),
+        (["patients.weight", "patients.birth_year"], "`patients.birth_year` has a domain already"),
+        (["patients.weight", "patients.weight"], "a column is given twice"),
+    ],
+    ids=["decided", "one of two", "twice"],
+)
+def test_bounds_are_not_searched_for_what_cannot_be_written(
+    place: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: list[str],
+    said: str,
+) -> None:
+    """It is refused before the state is opened, so nothing is paid; the file stays as it is."""
+    home = place.parent / "home"
+    monkeypatch.setenv("GATEWAY_HOME", str(home))
+    monkeypatch.setenv("GATEWAY_POLICIES", str(place))
+    assert main(["policy", "bounds", *columns, "--epsilon", "1", "--write"]) == 2
+    assert said in capsys.readouterr().err
+    assert (place / "clinic.yaml").read_text() == BASE
+    assert not home.exists()

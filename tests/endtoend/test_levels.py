@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import duckdb
 import psycopg
@@ -18,7 +19,10 @@ from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 from laws import for_each
 
-from gateway.errors import Code, Refusal
+from gateway.admin.check_policies import check_sources
+from gateway.cancellation import CancelEvent
+from gateway.errors import Code, Refusal, Unbounded
+from gateway.policy.files.load import read_policies
 from gateway.postgres_server import Lease
 from gateway.requests.request import Request
 from gateway.twin import TwinRefused
@@ -276,6 +280,39 @@ def test_combination_is_refused_before_anything_is_charged(gateway: AskedGateway
         gateway.answer(one.replace("COUNT(*)", "AVG(birth_year)"), "duck", purpose="pairs")
     assert refused.value.code is Code.COMBINATION_NOT_PERMITTED
     gateway.answer(one, "duck", purpose="pairs")
+
+
+def test_level_is_refused_by_its_name_when_its_table_may_have_a_code_twice(
+    tmp_path: Path, servers: SharedServers
+) -> None:
+    """The query and its estimate before the charge, and `policy check` before all queries; other columns are answered."""
+    file = clinic_in_duckdb(tmp_path / "clinic.duckdb")
+    with duckdb.connect(str(file.database)) as connection:
+        connection.execute(_MORE)
+        connection.execute("CREATE TABLE keyless AS FROM codes; DROP TABLE codes")
+        connection.execute("ALTER TABLE keyless RENAME TO codes")
+    text = _with_levels(policy("duck", "DUCK", "laplace", groups=10_000))
+    sources = {"DUCK": shown(file)}
+    with a_gateway({"duck": text}, sources, servers, SUBJECTS) as opened:
+        asked = "SELECT diagnosis, COUNT(*) FROM visits GROUP BY 1"
+        request = Request(asked, "duck", "coarse")
+        alice = opened.subjects["alice"]
+        for ask in (
+            lambda: opened.asking.answer(alice, request, CancelEvent()),
+            lambda: opened.asking.estimate(alice, request),
+        ):
+            with pytest.raises(Unbounded) as refused:
+                ask()
+            assert "the level `chapter` of `visits.diagnosis` needs one row of `codes`" in str(
+                refused.value
+            )
+            assert "`codes.code`" in refused.value.hint
+        assert opened.answer(asked, "duck", purpose="exact").rows
+        assert opened.answer("SELECT COUNT(*) FROM patients", "duck", purpose="coarse").rows
+        checked = check_sources(read_policies(opened.home / "policies", sources))
+        [problem] = checked.problems
+        assert "the level `chapter` of `visits.diagnosis`" in problem.detail
+        assert problem.detail.startswith(f"{opened.home}/policies/duck.yaml:")
 
 
 def test_datasets_list_the_levels_of_a_purpose(gateway: AskedGateway) -> None:

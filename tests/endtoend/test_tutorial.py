@@ -92,6 +92,13 @@ def test_tutorial_leads_to_an_answer(
     assert ended.returncode == 0, said
     assert "orders.total: domain: {between: [0, 500]}" in ended.stdout
     assert "lines to decide: search for `# decide:`" in ended.stdout
+    assert re.search(
+        r"^\+ +total: .*, domain: \{between: \[0, 500\]\}\}$", ended.stdout, re.MULTILINE
+    )
+    # the proposal counts them first, the search last
+    told = re.findall(r"(\d+) lines to decide", ended.stderr)
+    before, after = int(told[0]), int(told[-1])
+    assert after == before - 2
     counts = {
         channel: (int(count), float(mean))
         for channel, count, mean in re.findall(

@@ -51,14 +51,21 @@ def test_random_text_moves_by_no_more_than_declared_when_a_person_is_left_out(
     assert min(tally.engines["duckdb"], tally.engines["postgresql"]) > draws(10, fewest=4)
 
 
-@pytest.mark.parametrize("name", ["spellings", "steps"])
+@pytest.mark.parametrize(
+    ("name", "told"), [("spellings", " > "), ("steps", " > "), ("levels", "are told apart")]
+)
 def test_planted_bug_is_found_by_random_texts(
-    server: Server, services: Services, name: str
+    server: Server, services: Services, name: str, told: str
 ) -> None:
-    """What was broken once would be found again."""
+    """What was broken once would be found again; groups that are finer than a right permits, too."""
     found = found_with(server, services, name, catalogs=40, planted=True)
     assert found is not None
-    assert any(" > " in one for one in found.found.problems)
+    assert any(told in one for one in found.found.problems)
+
+
+def test_values_of_one_level_are_not_told_apart(server: Server, services: Services) -> None:
+    """The statements that show the planted bug have nothing to show without it."""
+    assert found_with(server, services, "levels", catalogs=1, planted=False) is None
 
 
 def test_planted_licence_that_outlives_its_constraint_is_found(

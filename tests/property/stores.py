@@ -163,7 +163,7 @@ def filling(
     """What makes and fills the tables. Without `constraints` of each table, those of the clinic's keys."""
     mark = "?" if dialect == "duckdb" else "%s"
     for table in world.dataset.tables:
-        kinds = [str(one.type) for one in table.columns]
+        kinds = [f"{one.type}{'[]' if one.is_array else ''}" for one in table.columns]
         if dialect == "duckdb":
             kinds = ["decimal(38,10)" if kind == "numeric" else kind for kind in kinds]
         columns = [f"{one.name} {kind}" for one, kind in zip(table.columns, kinds, strict=True)]

@@ -1,5 +1,5 @@
 import struct
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import numpy as np
@@ -53,6 +53,17 @@ def test_day_arrives_before_and_after_the_epoch(sample_database: URL) -> None:
         date(1999, 12, 31),
         date(2000, 1, 1),
         date(2001, 2, 3),
+    ]
+
+
+def test_moment_arrives_before_and_after_the_epoch(sample_database: URL) -> None:
+    """Seconds are counted from 1970, also where PostgreSQL's own count is negative."""
+    field = binary.moment(np.array([-1, 0, 946_684_800, 1_750_000_000]))
+    assert _through(sample_database, "timestamptz", field) == [
+        datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC),
+        datetime(1970, 1, 1, tzinfo=UTC),
+        datetime(2000, 1, 1, tzinfo=UTC),
+        datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC),
     ]
 
 

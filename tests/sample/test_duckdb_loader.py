@@ -70,6 +70,12 @@ def test_duckdb_holds_every_row_as_it_was_made(path: Path) -> None:
         )
         assert [row[4] is None for row in arrived] == (made.diagnosis < 0).tolist()
         assert connection.execute("SELECT count(*) FROM regions").fetchone() == (4,)
+        seconds = "SELECT epoch(prescribed_at)::bigint FROM prescriptions ORDER BY prescription_id"
+        (prescribed,) = CLINIC.prescription_rows()
+        assert (
+            connection.execute(seconds).fetchnumpy().popitem()[1].tolist()
+            == prescribed.second.tolist()
+        )
 
 
 @pytest.mark.parametrize("statement", BROKEN_RULES)

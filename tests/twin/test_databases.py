@@ -18,6 +18,7 @@ from gateway.twin import (
     VisibleTables,
     open_twin,
 )
+from gateway.twin.databases import MADE_AT_ONCE
 from gateway.twin.settings import SESSIONS_OF_ROLE
 
 
@@ -195,7 +196,7 @@ def test_keeping_some_drops_all_others(twin_home: Path) -> None:
         with_kept = _databases(twin), _roles(twin)
         ended = [twin.session(who, tables) for who in ("alice", "bob") for tables in others]
         assert len(_databases(twin) - before[0]) == 3
-        assert len(_roles(twin) - before[1]) == 6
+        assert len(_roles(twin) - before[1]) == 3 * MADE_AT_ONCE
         twin.keep([CLINIC, OTHER])  # what was never asked for is not made
         for session in kept:
             assert session.run("SELECT 1") == (("1",),)
@@ -207,6 +208,20 @@ def test_keeping_some_drops_all_others(twin_home: Path) -> None:
             assert again.describe("SELECT region FROM one").columns
         twin.keep([])
         assert (_databases(twin), _roles(twin)) == before
+
+
+def test_roles_are_made_anew_when_more_subjects_come_than_were_expected(twin_home: Path) -> None:
+    """Each has one of its own, with a password of its own."""
+    with open_twin(twin_home) as twin:
+        roles = life_of(twin).roles
+        logins = [roles.login(f"subject {one}", CLINIC) for one in range(MADE_AT_ONCE + 1)]
+        assert len({one.role for one in logins}) == len(logins)
+        assert len({one.password.get_secret_value() for one in logins}) == len(logins)
+        with twin.session(f"subject {MADE_AT_ONCE}", CLINIC) as session:
+            assert session.run("SELECT current_user") == ((logins[-1].role,),)
+        before = _roles(twin)
+        twin.forget(CLINIC)
+        assert len(before - _roles(twin)) == 2 * MADE_AT_ONCE
 
 
 def test_sessions_of_a_role_are_limited(twin: Twin) -> None:

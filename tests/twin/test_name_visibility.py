@@ -1,10 +1,13 @@
 """Visible names: those of the subject's own database and role, and PostgreSQL's own."""
 
+from pathlib import Path
+
 import psycopg
 import pytest
 from fix_twin import CLINIC, OTHER, as_gateway, life_of, state
 
-from gateway.twin import Twin, TwinRefused, TwinSession
+from gateway.twin import Twin, TwinRefused, TwinSession, open_twin
+from gateway.twin.databases import MADE_AT_ONCE
 
 _RELATIONS = """
 SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
@@ -101,6 +104,24 @@ def test_errors_of_a_log_in_elsewhere_name_nothing(twin: Twin, analyst: TwinSess
         assert "permission denied for database" in said or "not currently accepting" in said
     for password in ("", "wrong", elsewhere.password.get_secret_value()):
         assert "password" in _said_at_log_in(twin, login.role, password, login.database)
+
+
+def test_nobody_sees_that_another_subject_has_come(twin_home: Path) -> None:
+    """Roles that are there can be listed by their numbers: as many, and alike, before and after somebody logs in."""
+    seen = """
+        SELECT o, o::oid::regrole::text, pg_get_userbyid_of_server(o::oid)::text, makeaclitem(o::oid, 10, 'SELECT', false)::text,
+               has_database_privilege_of_server(o::oid, d.oid, 'CONNECT'), has_table_privilege_of_server(o::oid, 1259::oid, 'SELECT')
+        FROM generate_series(16384, 20000) AS o, pg_database AS d WHERE pg_get_userbyid_of_server(o::oid) NOT LIKE 'unknown%'
+    """
+    with open_twin(twin_home) as twin, twin.session("alice", CLINIC) as alice:
+        before = alice.run(seen)
+        assert len(before) >= MADE_AT_ONCE
+        with twin.session("bob", CLINIC) as bob:
+            ((role,),) = bob.run("SELECT current_user")
+            assert alice.run(seen) == before
+            assert role in {row[1] for row in before}
+        with twin.session("bob", OTHER):  # another set of tables has other roles
+            assert alice.run(seen) != before
 
 
 def test_what_remains_is_what_the_document_says(twin: Twin, analyst: TwinSession) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 from gateway.admin.proposal.marks import mark
 from gateway.admin.proposal.vocabulary import (
     class_of,
+    example_range,
     guess_range,
     is_category,
     is_personal,
@@ -36,9 +37,6 @@ _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MOST_LISTED: Final = 200
 _MEASURED: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 _EXAMPLES: Final = {
-    Family.WHOLE: "{between: [0, 1000]}",
-    Family.EXACT: "{between: [0, 1000]}",
-    Family.FLOAT: "{between: [0, 1000]}",
     Family.DATE: "{between: [2015-01-01, 2030-12-31]}",
     Family.TIMESTAMP: "{between: [2015-01-01, 2030-12-31]}",
 }
@@ -141,7 +139,7 @@ def _question(column: SourceColumn, of: ColumnType, limits: ConstraintLimits) ->
         )
     if of.family is Family.UUID or (of.family is Family.WHOLE and names_lookup(column.name)):
         return ""  # a code: its groups are found in the data
-    example = _EXAMPLES[of.family]
+    example = _EXAMPLES.get(of.family) or example_range(column.name, of)
     if of.family in _MEASURED and limits.low is not None:
         example = f"{{between: [{_text(limits.low)}, 1000]}}"
     if of.family in {Family.DATE, Family.TIMESTAMP} and is_personal(column.name):

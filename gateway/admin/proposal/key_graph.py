@@ -1,7 +1,8 @@
 """The keys of a source as a graph: which column of a table refers to which key of another table.
 
-Foreign keys are declared. Where a column has none, a column of the same name and type as the key of another table is
-taken for one, and marked as inferred. A key is one column that is unique by an enforced constraint.
+Foreign keys are declared, by the source or by whoever calls. Where a column has none, a column of the same name and type
+as the key of another table is taken for one, and marked as inferred. A key is one column that is unique by an enforced
+constraint.
 
 INVARIANT: an edge leads to a column of another table that is unique, or to the key of a table of persons that has no
 unique key at all. So a path of several edges leads from a row to at most one row of each table on it.
@@ -9,7 +10,7 @@ unique key at all. So a path of several edges leads from a row to at most one ro
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from typing import Final, TypeAlias
 from gateway.admin.proposal.vocabulary import ends_as_key, is_person, noun, singular, words_of
 from gateway.catalog.types import Family
 from gateway.engines.catalog.describe import SourceTable, SourceTables
+from gateway.errors import Code, OperatorError
 from gateway.policy.field_types import COLUMN_NAME
 
 TableId: TypeAlias = tuple[str, str]
@@ -77,6 +79,22 @@ class KeyGraph:
         """The columns that are unique by themselves and can be keys, the likeliest first."""
         return single_keys(self.tables[table])
 
+    def soft_key(self, table: TableId, unit: TableId, key: str) -> str | None:
+        """A column that may refer to the unit: it has the type of the unit's key, the name of some key, and no edge."""
+        there, wanted = self.tables[table], self.tables[unit].column(key)
+        known = {edge.column for edge in self.edges.get(table, ())}
+        may_be = (
+            one.name
+            for one in there.columns
+            if wanted is not None
+            and _may_refer(there, one.name)
+            and one.read_type == wanted.read_type
+            and ends_as_key(one.name)
+            and one.name not in known
+            and frozenset({one.name}) not in there.unique
+        )
+        return next(may_be, None)
+
     def _fits(self, edge: Edge) -> bool:
         """Whether both columns of a key have one type, as the keys of longer paths must have."""
         child = self.tables[edge.child].column(edge.column)
@@ -98,8 +116,11 @@ class KeyGraph:
                     yield edge.parent
 
 
-def key_graph(source: SourceTables) -> KeyGraph:
-    """The graph of the tables that have at least one column that a policy can declare."""
+def key_graph(source: SourceTables, named: Sequence[str] = ()) -> KeyGraph:
+    """The graph of the tables that have at least one column that a policy can declare.
+
+    `named` are keys that the source does not declare, as `table.column=table.key`.
+    """
     tables = {
         (table.schema, table.name): table
         for table in source.tables
@@ -109,6 +130,9 @@ def key_graph(source: SourceTables) -> KeyGraph:
     }
     edges: dict[TableId, list[Edge]] = defaultdict(list)
     by_name = _keys_by_name(tables)
+    said = {
+        (one.child, one.column): one for one in (_named(source, tables, text) for text in named)
+    }
     for place, table in tables.items():
         declared: dict[str, list[Edge]] = {one.column: [] for one in table.foreign_keys}
         for one in table.foreign_keys:
@@ -121,7 +145,9 @@ def key_graph(source: SourceTables) -> KeyGraph:
         for (
             column
         ) in table.columns:  # in their order, which tells more than that of the constraints
-            if column.name in declared:
+            if (place, column.name) in said:
+                edges[place].append(said[place, column.name])
+            elif column.name in declared:
                 edges[place] += declared[column.name]
             elif _may_refer(table, column.name):
                 edges[place] += _inferred(tables, by_name, place, column.name)
@@ -129,6 +155,47 @@ def key_graph(source: SourceTables) -> KeyGraph:
         MappingProxyType(tables),
         MappingProxyType({place: tuple(found) for place, found in edges.items()}),
     )
+
+
+def _named(source: SourceTables, tables: Mapping[TableId, SourceTable], written: str) -> Edge:
+    """The edge that somebody names; it needs what a declared one has."""
+    ends = []
+    for text in written.split("=", 1):
+        name, _, column = text.strip().rpartition(".")
+        table = source.find(name) if name else None
+        if (
+            table is None
+            or (table.schema, table.name) not in tables
+            or not _may_refer(table, column)
+        ):
+            raise OperatorError(
+                Code.ARGUMENT_INVALID,
+                f"--key: the source has no column `{text.strip()}` that can be a key",
+                "write --key child.column=parent.key, such as --key devices.owner=users.id",
+            )
+        ends.append((table, column))
+    if len(ends) == 1 or ends[0][0] == ends[1][0]:
+        raise OperatorError(
+            Code.ARGUMENT_INVALID,
+            f"--key: `{written}` does not lead from one table to another",
+            "write --key child.column=parent.key, such as --key devices.owner=users.id",
+        )
+    (child, column), (parent, target) = ends
+    mine, other = child.column(column), parent.column(target)
+    if target not in single_keys(parent):
+        raise OperatorError(
+            Code.ARGUMENT_INVALID,
+            f"--key: `{parent.name}.{target}` is not unique by a constraint of the source",
+            "add a UNIQUE constraint, or name the primary key",
+        )
+    if mine is None or other is None or mine.read_type != other.read_type:
+        raise OperatorError(
+            Code.ARGUMENT_INVALID,
+            f"--key: the columns of `{written}` have different types",
+            "the keys of a unit path must have one type",
+        )
+    place = child.schema, child.name
+    return Edge(place, column, (parent.schema, parent.name), target, declared=True)
 
 
 def single_keys(table: SourceTable) -> tuple[str, ...]:

@@ -26,7 +26,12 @@ from gateway.admin.proposal.unit_candidates import (
     may_be_public,
     unit_doubts,
 )
-from gateway.admin.proposal.vocabulary import class_of, code_class, words_of
+from gateway.admin.proposal.vocabulary import (
+    class_of,
+    code_class,
+    is_of_a_tool,
+    words_of,
+)
 from gateway.catalog.tables import ColumnClass
 from gateway.catalog.types import Family
 from gateway.engines.catalog.annotations import Annotations
@@ -60,7 +65,7 @@ _TAIL: Final = """
 #      aggregate: [class:quasi, class:sensitive]
 #      group_by: [{groups}]
 #      filter: [class:quasi]
-#    budget: {{epsilon: 2}}
+{joins}#    budget: {{epsilon: 2}}
 """
 
 
@@ -142,9 +147,17 @@ class Proposer:
                 if one.is_listed and one.column_class is ColumnClass.SENSITIVE:
                     yield f"{self.name(place)}.{one.name}"
 
+    def codes(self, place: TableId) -> list[str]:
+        """The columns of a protected table that refer to a public one, over which both are joined."""
+        edges = self.graph.edges.get(place, ())
+        there = dict.fromkeys(edge.column for edge in edges if edge.parent in self.public)
+        return [f"{self.name(place)}.{column}" for column in there]
+
     def left_out(self, place: TableId) -> str:
         """The marked line of a table that no path leads from."""
         name = self.name(place)
+        if is_of_a_tool(place[1]):
+            return f"  # `{name}` is left out: a tool keeps its migrations there"
         return (
             f"  {MARK} `{name}` is left out: no key leads from it to"
             f" {self.name(self.unit.table)}.{self.unit.key}; {self._advice(place, name)}"
@@ -156,6 +169,12 @@ class Proposer:
             return f"it seems to be about persons ({', '.join(told[:_MOST_NAMED])})"
         if may_be_public(self.graph, place):
             return f"if it is about nobody, add --public {name}"
+        key = f"{self.name(self.unit.table)}.{self.unit.key}"
+        if soft := self.graph.soft_key(place, self.unit.table, self.unit.key):
+            return f"if `{soft}` is one, add --key {name}.{soft}={key}"
+        left = [edge for edge in self.graph.edges.get(place, ()) if not self._is_there(edge.parent)]
+        if left:
+            return f"it refers to `{self.name(left[0].parent)}`, which is left out"
         return "its rows may be about persons"
 
     def _unit_lines(self, place: TableId, path: Sequence[Edge]) -> Iterator[str]:
@@ -283,6 +302,7 @@ def propose_policy(proposer: Proposer, dataset: str, source: str, *, guessed: bo
         lines += ["", *(proposer.left_out(place) for place in left_out)]
     doubts = tuple(unit_doubts(graph, unit))
     names = [proposer.name(place) for place in protected]
+    codes = [one for place in protected for one in proposer.codes(place)]
     text = (
         _HEAD.format(
             dataset=dataset,
@@ -297,6 +317,7 @@ def propose_policy(proposer: Proposer, dataset: str, source: str, *, guessed: bo
             mark=f"{MARK} nobody may ask anything yet: remove the `#`s of this rule, or write others",
             tables=", ".join(names),
             groups=", ".join(["class:quasi", *proposer.listed(paths)]),
+            joins="".join(f"#      join: [{', '.join(one)}]\n" for one in [codes] if one),
         )
     )
     return Proposal(

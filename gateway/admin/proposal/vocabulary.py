@@ -169,6 +169,13 @@ def class_of(column: str, of: ColumnType) -> ColumnClass:
     return ColumnClass.QUASI if of.family is Family.TEXT and coded else ColumnClass.SENSITIVE
 
 
+_OF_TOOLS: Final = frozenset({
+    *("_prisma_migrations", "schema_migrations", "ar_internal_metadata", "alembic_version", "django_migrations"),
+    *("flyway_schema_history", "databasechangelog", "databasechangeloglock", "knex_migrations", "knex_migrations_lock"),
+    *("sequelizemeta", "typeorm_metadata", "goose_db_version", "__efmigrationshistory", "__drizzle_migrations"),
+})  # fmt: skip
+
+
 def _is_identifier(column: str, of: ColumnType) -> bool:
     if of.family is Family.UUID:
         return True
@@ -206,6 +213,17 @@ def guess_range(column: str, of: ColumnType) -> tuple[int, int] | None:
     if {"of", "birth"} <= {*words} or len(words) == 1:
         return {"month": (1, 12), "day": (1, 31), "hour": (0, 23)}.get(words[0])
     return None
+
+
+def example_range(column: str, of: ColumnType) -> str:
+    """A domain of numbers as an example, for whoever has to decide it."""
+    is_year = of.family is Family.WHOLE and "year" in words_of(column)
+    return "{between: [2000, 2030]}" if is_year else "{between: [0, 1000]}"
+
+
+def is_of_a_tool(table: str) -> bool:
+    """Whether a table has the name under which a tool keeps which migrations it has made."""
+    return table.lower() in _OF_TOOLS
 
 
 def _has(column: str, wanted: frozenset[str]) -> bool:

@@ -15,6 +15,7 @@ whatever its name.
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from sqlalchemy import Connection
 
 from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
 from gateway.engines.catalog.user_types import PLAIN, duckdb_type, read_user_types
+
+_DIGITS_OF_A_SECOND: Final = re.compile(r"^timestamp\([0-6]\)")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,11 @@ class SourceColumn:
 
     @property
     def read_type(self) -> ColumnType:
-        """The type that a policy declares for it; every scan casts texts, so enums and domains of texts are texts."""
-        of = parse_type(self.base or self.type)
+        """The type that a policy declares for it; every scan casts texts, so enums and domains of texts are texts.
+
+        Times with fewer digits of a second are times.
+        """
+        of = parse_type(_DIGITS_OF_A_SECOND.sub("timestamp", self.base or self.type))
         if self.base and of.family is not Family.TEXT:
             raise TypeUnknown(f"`{self.type}` is a domain of `{self.base}`, and no text")
         return of

@@ -90,6 +90,77 @@ def test_init_takes_from_a_shop_what_its_catalog_tells(
     assert checked(tmp_path, text, shop, monkeypatch) == 0
 
 
+@pytest.fixture
+def fleet(sample_database: URL) -> str:
+    """The URL of a PostgreSQL database with the tables of an ORM, which has no foreign keys."""
+    with psycopg.connect(plain(sample_database), autocommit=True) as connection:
+        connection.execute((SCHEMAS / "prisma.sql").read_bytes())
+    return plain(sample_database)
+
+
+@pytest.mark.server
+def test_init_says_where_a_key_may_be_that_no_constraint_tells(
+    fleet: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of tables that are left out; a tool's own table needs no decision."""
+    text, _ = written(capsys, fleet, "--unit", "User.id")
+    for line in (
+        "if `ownerId` is one, add --key Device.ownerId=User.id\n",
+        "it refers to `Device`, which is left out\n",
+        "if it is about nobody, add --public Product\n",
+        "\n  # `_prisma_migrations` is left out: a tool keeps its migrations there\n",
+        "\n      createdAt: {type: timestamp, class: quasi} ",
+        "# decide: domain: {between: [2000, 2030]}\n",
+    ):
+        assert line in text, line
+    assert "join: [" not in text
+
+
+@pytest.mark.server
+def test_init_takes_a_key_that_somebody_names(
+    fleet: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The paths over it are those of a declared key, and `policy check` takes the policy with its rule."""
+    words = ("--unit", "User.id", "--key", "Device.ownerId=User.id", "--public", "Product")
+    text, told = written(capsys, fleet, *words)
+    assert "  Device:\n    unit_key: ownerId\n" in text
+    assert "  Reading:\n    unit_key: Device.ownerId " in text
+    assert "ownerId: {type: text, class: identifier, joins: User.id}\n" in text
+    assert "installedAt: {type: timestamptz, class: quasi}" in text
+    assert "#      join: [OrderItem.productId]\n" in text
+    assert "tables: 5 protected, 1 public, 1 left out\n" in told
+    head, rule = text.split("#access:\n")
+    whole = head + "access:\n" + rule.replace("\n#", "\n").removeprefix("#")
+    assert checked(tmp_path, whole, fleet, monkeypatch) == 0
+    assert "0 rules" not in capsys.readouterr().out
+
+
+@pytest.mark.server
+@for_each(
+    ("key", "said"),
+    [
+        ("Device.ownerId=User.name", "`User.name` is not unique by a constraint"),
+        ("Device.owner=User.id", "no column `Device.owner` that can be a key"),
+        ("Device.kind=User.id", "no column `Device.kind` that can be a key"),
+        ("Device.id", "does not lead from one table to another"),
+        ("Order.userId=Order.id", "does not lead from one table to another"),
+        ("Device.id=User.id", "have different types"),
+    ],
+    ids=str,
+)
+def test_init_refuses_a_key_that_can_be_none(
+    fleet: str, capsys: pytest.CaptureFixture[str], key: str, said: str
+) -> None:
+    """Named keys need what declared ones have."""
+    assert main(["policy", "init", fleet, "--key", key]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert told.out == ""
+
+
 @for_each("name", ["omop", "tpch"])
 def test_check_accepts_what_init_proposes(
     name: str,

@@ -7,13 +7,16 @@ rows and groups than count, and decimals are NaN.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fix_policy import read
 from privacy.fuzzer.chance import Chance
 from property.small_worlds import Row, Stored, World
 
 from gateway.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from privacy.fuzzer.ladders import Ladder
 
 UNITS: Final[dict[str, tuple[str, ...]]] = {
     "bigint": ("1", "2", "3", "30", "-1", "0", "9223372036854775807", "-9223372036854775808"),
@@ -105,7 +108,10 @@ USUAL: Final = frozenset({
 })  # fmt: skip
 """Values that are stored and written more often than others: where nothing meets, nothing is shown."""
 ROWS: Final = 7  # of one person in one table, at most: beyond every cap
-SUBJECTS: Final = "alice: {role: researcher}\nbob: {role: regional, word: flu}\n"
+SUBJECTS: Final = """\
+alice: {role: researcher, purposes: [care]}
+bob: {role: regional, word: flu, purposes: [care]}
+"""
 
 
 @dataclass(frozen=True)
@@ -142,13 +148,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Catalog:
-    """A dataset, its policy, and everything that is stored."""
+    """A dataset, its policy, and everything that is stored; `blurs` if nothing is read finer than the `ladders` permit."""
 
     seed: str
     text: str
     tables: tuple[Table, ...]
     units: tuple[str, ...]
     rows: Mapping[str, Sequence[Row]]
+    ladders: "tuple[Ladder, ...]" = ()
+    blurs: bool = False
 
     @cached_property
     def policy(self) -> Policy:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from privacy.fuzzer.catalogs import Catalog, Column, Table
+from privacy.fuzzer.catalogs import VALUES, Catalog, Column, Table
 from privacy.fuzzer.chance import Chance
 from privacy.fuzzer.words import Relation, Seen, Words
 from property.small_worlds import Row, Stored
@@ -22,6 +22,7 @@ _KEYS: Final[dict[str, Callable[[int], str]]] = {
 }
 _NUMBERS: Final = ("-1", "0", "1", "7", "30", "31", "100")
 _WORDS: Final = ("a", "A", "flu", "", "30", None)
+_TOLD: Final = "between: [2024-01-01T00:00:00Z, 2024-12-31T00:00:00Z]"
 _DOMAIN: Final = "between: [0, 100]}, step: 10"
 _DECLARED: Final = """
   notes:
@@ -33,6 +34,7 @@ _DECLARED: Final = """
       no: {{type: bigint, class: identifier}}
       x: {{type: integer, class: sensitive, domain: {{between: [0, 100]}}, step: 10}}
       k: {{type: text, class: sensitive}}
+      told: {{type: timestamptz, class: sensitive, domain: {{{told}}}}}
   marks:
     unit_key: events.u
     rows_per_unit: {rows}
@@ -58,7 +60,7 @@ def with_children(made: Catalog) -> Catalog:
     )
     notes = Table(
         "notes",
-        (Column("ev", of), Column("no", "bigint"), Column("x", "integer", _DOMAIN), Column("k", "text")),
+        (Column("ev", of), Column("no", "bigint"), Column("x", "integer", _DOMAIN), Column("k", "text"), Column("told", "timestamptz", _TOLD)),
         protected=True,
         rows=2,
         keys=("UNIQUE (no)",),
@@ -83,7 +85,11 @@ def with_children(made: Catalog) -> Catalog:
         for _ in range(chance.between(0, 20))
     ]
     declared = _DECLARED.format(
-        end="events.u", rows=chance.one_of((1, 2, 3)), groups=chance.one_of((1, 2)), of=of
+        end="events.u",
+        rows=chance.one_of((1, 2, 3)),
+        groups=chance.one_of((1, 2)),
+        of=of,
+        told=_TOLD,
     )
     text = made.text.replace("access:\n", declared.lstrip("\n"), 1)
     text = text.replace("tables: [people, events]", "tables: [people, events, notes, marks]")
@@ -104,7 +110,9 @@ def _notes(chance: Chance, keys: list[Stored], orphan: str) -> list[Row]:
     for _ in range(chance.between(3, 24)):
         liked = keys[0] if chance.happens(0.3) else chance.one_of(keys)
         parent = _lost(chance, liked, orphan)
-        rows.append((parent, str(len(rows)), chance.one_of(_NUMBERS), chance.one_of(_WORDS)))
+        told = chance.one_of((*VALUES["timestamptz"], None))
+        number, word = chance.one_of(_NUMBERS), chance.one_of(_WORDS)
+        rows.append((parent, str(len(rows)), number, word, told))
     return rows
 
 

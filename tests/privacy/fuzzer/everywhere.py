@@ -92,6 +92,11 @@ class Everywhere(SourceAccess):
             if release.least_units is not None:
                 [dropped] = self._ask(worlds.run, release, staged, places[:1])
             self._note(worlds, _wrong(groups, self._groups(worlds, dropped), analysis, self.units))
+            if worlds.blurred is not None:
+                [blurred] = self._ask(worlds.run, undropped(release), staged, (worlds.blurred,))
+                if (alike_there := self._groups(worlds, blurred)) != groups[0]:
+                    told = _difference(alike_there, groups[0])
+                    self._note(worlds, [f"values of one level are told apart: {told}"])
             one = self.wanted.get(id(analysis))
             if one is not None:
                 self._note(worlds, self.identities.note(worlds.name, self.sql, one, groups[0]))

@@ -1,31 +1,36 @@
 """Bugs that the fuzzer has to find, planted from outside: nothing in the gateway knows how to be wrong.
 
 Each is a break that was there once: a licence that was read from spellings, a domain that was narrowed on a declared
-step, a licence that outlives its constraint.
+step, a licence that outlives its constraint; and groups that are finer than a right permits.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any, Final
 
 import pytest
-from privacy.fuzzer.catalogs import Catalog, catalog
+from privacy.fuzzer.catalogs import Catalog
 from privacy.fuzzer.statements import Sentence, is_alike, sentence
 from privacy.fuzzer.swaps import problems_of_a_swap
-from privacy.fuzzer.trial import Outcome, bench
+from privacy.fuzzer.trial import Outcome, bench, complete
 from privacy.fuzzer.worlds import Server
 from sqlglot import exp
 
 from gateway.binding import free_select as free
 from gateway.bounding import licences
+from gateway.datasets import view
 from gateway.engines import postgresql_preparation
 from gateway.engines.preparation import Chunks
 from gateway.plan import narrowed_domains
+from gateway.plan.aggregates import Aggregate
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant, below_filters
+from gateway.plan.scalars import column_ids
+from gateway.policy.generalization import generalize
+from gateway.policy.levels import ReadLevels
 from gateway.stages.services import Services
 
 
@@ -86,6 +91,24 @@ def kept() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def levels() -> Iterator[None]:
+    """Groups are formed by what is stored, where the plan still has it, and no coarser."""
+
+    def with_stored_keys(plan: Aggregate, read: ReadLevels) -> Aggregate:
+        made = generalize(plan, read)
+        there = {one.id for one in made.child.fields}
+        keys = tuple(
+            old if column_ids(old[1]) <= there else new
+            for old, new in zip(plan.keys, made.keys, strict=True)
+        )
+        return replace(made, keys=keys)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(view, "generalize", with_stored_keys)
+        yield
+
+
 def _one_table(said: Sentence) -> bool:
     return "VALUES of one number" in said.features and "events" not in said.sql
 
@@ -109,6 +132,14 @@ def _is_coarse(made: Catalog) -> bool:
     return events.rows > 1 and coarse and not is_alike(made)
 
 
+def _has_levels(made: Catalog) -> bool:
+    return made.blurs and not is_alike(made)
+
+
+def _has_key_of_level(said: Sentence) -> bool:
+    return " GROUP BY " in said.sql and any(one.startswith("level of") for one in said.features)
+
+
 @dataclass(frozen=True)
 class Plant:
     """A bug, and which catalogs and statements may show it: the others need not be asked."""
@@ -121,6 +152,7 @@ class Plant:
 PLANTS: Final = {
     "spellings": Plant(spellings, _is_keyed, _one_table),
     "steps": Plant(steps, _is_coarse, _one_column),
+    "levels": Plant(levels, _has_levels, _has_key_of_level),
 }
 
 
@@ -129,7 +161,7 @@ def found_with(
 ) -> Outcome | None:
     """The first statement that shows the bug; None where none of so many catalogs has one."""
     one = PLANTS[name]
-    fitting = (str(seed) for seed in count(1) if one.may_hold(catalog(str(seed))))
+    fitting = (str(seed) for seed in count(1) if one.may_hold(complete(str(seed))))
     for seed in islice(fitting, catalogs):
         with one.plant() if planted else nullcontext(), bench(server, services, seed) as made:
             for number in range(_STATEMENTS):
@@ -143,7 +175,7 @@ def found_with(
 
 def swap_found(server: Server, services: Services, *, catalogs: int, planted: bool) -> list[str]:
     """What is wrong after a table was swapped on a kept connection, in the first catalog in which anything is."""
-    fitting = (str(seed) for seed in count(1) if _is_keyed(catalog(str(seed))))
+    fitting = (str(seed) for seed in count(1) if _is_keyed(complete(str(seed))))
     for seed in islice(fitting, catalogs):
         with kept() if planted else nullcontext(), bench(server, services, seed) as made:
             said = [sentence(made.catalog, f"{seed}/{number}") for number in range(_SWAPPED)]

@@ -213,7 +213,7 @@ class Relations:
     def _with_public(self, depth: int) -> Relation:
         """A public table, or a query over public tables alone, on its key, or on what is none."""
         one = self.any(depth + 1)
-        codes, grid = self._catalog.public
+        codes, grid, *_ = self._catalog.public
         alias = self.alias()
         seen = {column.sql.partition(".")[2]: column for column in self._words.seen(codes, alias)}
         own = {column.sql.partition(".")[2]: column for column in self._words.seen(grid, alias)}

@@ -42,7 +42,12 @@ def sentence(catalog: Catalog, seed: str) -> Sentence:
     subject = "bob" if chance.happens(0.15) else "alice"
     if subject == "bob" and "rows:" in catalog.text:
         chance.note("row rule")
-    return Sentence(said, values, frozenset(chance.features), subject)
+    named = {one.feature for one in catalog.ladders if one.is_named(said)}
+    if ".told" in said:
+        chance.note("moment of a child")
+    if " events" in said and "(consents)" in catalog.text and subject == "alice":
+        chance.note("consents of rows")
+    return Sentence(said, values, frozenset(chance.features | named), subject)
 
 
 def _numbered(sql: str, values: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from privacy.fuzzer.catalogs import SUBJECTS, Catalog, catalog
 from privacy.fuzzer.children import with_children
 from privacy.fuzzer.everywhere import Broken, Everywhere, Found
 from privacy.fuzzer.identities import Identities, variant, wanted_by
+from privacy.fuzzer.ladders import with_ladders
 from privacy.fuzzer.statements import Sentence, sentence
 from privacy.fuzzer.worlds import Server, Worlds, worlds_in
 from queries import analyzed, executed
@@ -164,8 +165,13 @@ def _silent(release: PricedRelease) -> PlannedRelease:
 @contextmanager
 def bench(server: Server, services: Services, seed: str) -> Iterator[Bench]:
     """The catalog of this seed, ready to be asked."""
-    with bench_of(server, services, with_children(catalog(seed))) as made:
+    with bench_of(server, services, complete(seed)) as made:
         yield made
+
+
+def complete(seed: str) -> Catalog:
+    """The catalog of this seed with everything on top of it."""
+    return with_ladders(with_children(catalog(seed)))
 
 
 @contextmanager

@@ -69,7 +69,8 @@ class Words:
     def seen(self, table: Table, alias: str) -> tuple[Seen, ...]:
         """The columns of a table but the unit's."""
         skipped = table.columns[1:] if table.protected else table.columns
-        return tuple(self._seen(one, alias, table) for one in skipped)
+        # arrays are for row rules alone
+        return tuple(self._seen(one, alias, table) for one in skipped if one.type in _KINDS)
 
     def _seen(self, column: Column, alias: str, table: Table) -> Seen:
         """What is stored is written more often than what is not."""

@@ -6,7 +6,7 @@ search path in PostgreSQL and by its database in DuckDB. Rows lie in another ord
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 from typing import Any, Final, TypeVar
 
@@ -16,6 +16,7 @@ from fix_sample import plain
 from no_pandas import do_not_look_for_pandas
 from privacy.fuzzer.alarm import Alarm
 from privacy.fuzzer.catalogs import Catalog
+from privacy.fuzzer.ladders import blurred
 from property.small_worlds import World
 from property.stores import filling
 from sqlalchemy import URL, Connection, NullPool, create_engine
@@ -81,7 +82,7 @@ class Server:
 class Worlds:
     """Of one kind of database: the world, the worlds without one person, the world without the rows of nobody.
 
-    `enter` makes a world the one that `execute` asks.
+    `blurred` is the world of which nothing that may be read differs, where there is one. `enter` makes a world the one that `execute` asks.
     """
 
     name: str
@@ -90,8 +91,9 @@ class Worlds:
     execute: Callable[[Select[Any], Given], Sequence[Any]]
     stop: Callable[[], object]
     alarm: Alarm
-    places: tuple[str, ...]
+    places: Sequence[str]
     proven: Mapping[str, TableProof]
+    blurred: str | None = None
     longest_s: float = 0.0
 
     def run(
@@ -148,8 +150,13 @@ def worlds_in(server: Server, catalog: Catalog) -> Iterator[tuple[Worlds, Worlds
         *(catalog.without(one) for one in catalog.units),
         catalog.without(None),
     ]
+    if catalog.blurs:
+        every.append(replace(catalog.world, rows=blurred(catalog)))
     places = tuple(f"{server.prefix}_{server.catalogs}_{number}" for number in range(len(every)))
     pair = _in_duckdb(server, catalog, places), _in_postgresql(server, catalog, places)
+    for worlds in pair:
+        if catalog.blurs:
+            *worlds.places, worlds.blurred = places
     try:
         _fill_postgresql(server, catalog, places, every)
         _fill_duckdb(server, catalog, places, every)
