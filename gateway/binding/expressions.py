@@ -17,13 +17,16 @@ from gateway.binding.calls import (
     unsupported_expression,
 )
 from gateway.binding.constants import Span
+from gateway.binding.documents import document_column
 from gateway.binding.operands import (
     as_equality,
     change_sign,
     check_cast,
     compare,
+    document_text,
     join_texts,
     negate,
+    read_as,
     require_number,
 )
 from gateway.binding.other_spellings import in_plain_words
@@ -126,6 +129,8 @@ class ScalarBinder:
         if self._special is not None and (known := self._special(node)) is not None:
             return known
         check_brackets(node)
+        if (value := document_column(node)) is not None:
+            return document_text(self._column(value))
         node = as_list(in_plain_words(node))
         match node:
             case exp.Column():
@@ -161,7 +166,7 @@ class ScalarBinder:
             case exp.Anonymous():
                 return self._call(node)
             case exp.Extract():
-                return self._extract(node)
+                return bind_extract(node.this.name.lower(), node.expression, self)
             case exp.DPipe():
                 both = join_texts(*self.pair(node.this, node.expression))
                 left, right = both
@@ -299,7 +304,8 @@ class ScalarBinder:
             return constants.literal(text, kind, self.zone)
         if isinstance(node.this, exp.Null):
             return constants.null(kind)
-        what = self.bind(node.this)
+        value = document_column(node.this)
+        what = self.bind(node.this) if value is None else read_as(self._column(value), kind)
         if what.type == kind:
             return what
         if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:
@@ -322,9 +328,6 @@ class ScalarBinder:
                 Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` is not supported as an aggregate here"
             )
         return bind_call(name, arguments, self)
-
-    def _extract(self, node: exp.Extract) -> Scalar:
-        return bind_extract(node.this.name.lower(), node.expression, self)
 
     def _worded(self, node: exp.Expression) -> Scalar:
         if isinstance(node, exp.Substring):
