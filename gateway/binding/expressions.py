@@ -17,13 +17,16 @@ from gateway.binding.calls import (
     unsupported_expression,
 )
 from gateway.binding.constants import Span
+from gateway.binding.documents import document_column
 from gateway.binding.operands import (
     as_equality,
     change_sign,
     check_cast,
     compare,
+    document_text,
     join_texts,
     negate,
+    read_as,
     require_number,
 )
 from gateway.binding.other_spellings import in_plain_words
@@ -131,6 +134,8 @@ class ScalarBinder:
         if self._special is not None and (known := self._special(node)) is not None:
             return known
         check_brackets(node)
+        if (value := document_column(node)) is not None:
+            return document_text(self._column(value))
         node = as_list(in_plain_words(node))
         match node:
             case exp.Column():
@@ -307,7 +312,8 @@ class ScalarBinder:
             return constants.literal(text, kind, self.zone)
         if isinstance(node.this, exp.Null):
             return constants.null(kind)
-        what = self.bind(node.this)
+        value = document_column(node.this)
+        what = self.bind(node.this) if value is None else read_as(self._column(value), kind)
         if what.type == kind:
             return what
         if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:

@@ -1,7 +1,7 @@
 """What operands of operators and functions must be: comparable, numbers, texts, or of a type that can be cast."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from sqlglot import exp
 
@@ -19,6 +19,8 @@ from gateway.plan.fields import (
     plain,
 )
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar
+
+_WRITTEN_ALIKE: Final = frozenset({Family.TEXT, Family.WHOLE, Family.BOOLEAN, Family.DATE})
 
 
 class Binding(Protocol):
@@ -80,6 +82,26 @@ def as_text(scalar: Scalar) -> Scalar:
         return same
     check_cast(kind, TEXT)
     return Cast(scalar, TEXT)
+
+
+def document_text(value: Scalar) -> Scalar:
+    """A value of a document, as `->>` gives it."""
+    of = value.type
+    if of == TEXT:
+        return value
+    if of.family in _WRITTEN_ALIKE or (of.family is Family.EXACT and of.scale is not None):
+        return Cast(value, TEXT)
+    raise UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        f"this value of a document is read as {of}, and not as a text",
+        f"cast it: (… ->> 'key')::{of}",
+    )
+
+
+def read_as(value: Scalar, to: ColumnType) -> Scalar:
+    """A value of a document that is cast to a type: what the policy reads, or the text of it."""
+    alike = value.type.family is to.family or (is_number(value.type) and is_number(to))
+    return value if alike else document_text(value)
 
 
 def check_cast(of: ColumnType, to: ColumnType) -> None:

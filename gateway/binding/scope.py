@@ -10,8 +10,10 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from gateway.binding.documents import document_column, document_of, unread_refusal
 from gateway.binding.text.dialect import DIALECT, fold_name, name_of_function
 from gateway.catalog.types import ColumnType
+from gateway.catalog.unused_types import UnusedColumn
 from gateway.errors import Code, NotPermitted, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field
 
@@ -29,7 +31,8 @@ class Visible:
 class FromRelation:
     """A relation in FROM. `complete` is false where not all of its columns are known here.
 
-    `renamed` are the names that the statement gives its first columns, where these are known later.
+    `renamed` are the names that the statement gives its first columns, where these are known later. `paths` are columns by
+    the paths of documents that they are read from, and `unread` those that no query reads: no star stands for either.
     """
 
     alias: str
@@ -38,9 +41,11 @@ class FromRelation:
     complete: bool = True
     db: str | None = None
     renamed: tuple[str, ...] = ()
+    paths: tuple[Visible, ...] = ()
+    unread: tuple[UnusedColumn, ...] = ()
 
     def named(self, name: str) -> list[Visible]:
-        return [column for column in self.columns if column.name == name]
+        return [column for column in (*self.columns, *self.paths) if column.name == name]
 
 
 @dataclass(slots=True)
@@ -94,7 +99,18 @@ class Scope:
                     "join a subquery that groups by the compared columns; only EXISTS and IN may use the outer query's"
                     " unit key",
                 )
+        self.refuse_unread(column)
         raise unknown_column_refusal(column)
+
+    def refuse_unread(self, column: exp.Column) -> None:
+        """Say what can be read instead, if the name is that of a column here or around that no query reads."""
+        name, table = document_of(fold_name(column.this)), column.args.get("table")
+        for scope in (self, *self.around()):
+            own = None if table is None else scope._source(table, column.args.get("db"))  # noqa: SLF001
+            for source in scope.sources if table is None else [own] if own is not None else []:
+                for one in source.unread:
+                    if one.name == name:
+                        raise unread_refusal(one, (seen.name for seen in source.paths))
 
     def may_have(self, column: exp.Column) -> bool:
         """Whether the name could mean a column of this FROM, as far as that is known here."""
@@ -149,9 +165,10 @@ def expression_key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]
 def _key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key:
     while isinstance(node, exp.Paren):
         node = node.this
-    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        seen = lookup(node)
-        return ("column", seen.name if seen.field is None else seen.field.id)
+    value = document_column(node) or node
+    if isinstance(value, exp.Column) and not isinstance(value.this, exp.Star):
+        seen = lookup(value)
+        return (kind_of(node), seen.name if seen.field is None else seen.field.id)
     if isinstance(node, (exp.Select, exp.SetOperation)):
         return ("query", DIALECT.generate(node))
     if isinstance(node, (exp.And, exp.Or)):

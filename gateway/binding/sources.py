@@ -129,13 +129,25 @@ class Sources:
                 for seen, column in zip(names, table.columns, strict=True)
             )
             # a public table may have columns that only the source knows, until it was read
-            return Leaf(FromRelation(name, columns, complete=bool(columns), db=schema), node, table)
+            source = FromRelation(
+                name, columns, complete=bool(columns), db=schema, unread=table.unused
+            )
+            return Leaf(source, node, table)
         scan = Scan(table, cutting.alias(name), cutting.dataset.unit)
         columns = tuple(
             Visible(seen, one.type, one) for seen, one in zip(names, scan.fields, strict=True)
         )
         shown = schema if _alias(node) is None else None
-        return Leaf(FromRelation(name, columns, protected=True, db=shown), node, table, scan)
+        shown_documents = {one.name for one in table.unused}
+        paths = tuple(
+            Visible(str(column.json), one.type, one)
+            for column, one in zip(table.columns, scan.fields, strict=True)
+            if column.json is not None and column.json.document in shown_documents
+        )
+        source = FromRelation(
+            name, columns, protected=True, db=shown, paths=paths, unread=table.unused
+        )
+        return Leaf(source, node, table, scan)
 
     def _cte(self, node: exp.Table, cte: CteDefinition) -> Leaf:
         relation = self._queries.defined(cte)

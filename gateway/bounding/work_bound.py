@@ -19,6 +19,7 @@ from gateway.bounding.bound_joins import MOST_PAIRS
 from gateway.bounding.row_cost import (
     RowWidth,
     copy_time,
+    document_times,
     hash_time,
     is_tried_by_pairs,
     may_be_pairs,
@@ -201,6 +202,7 @@ def _columns_of(node: Node, spent: Spent, *, bounded: bool = False) -> Columns:
         _carry(node, below, spent)
     match node:
         case Scan():
+            spent += ((time, None) for time in document_times(node.table.columns))
             columns = zip(node.fields, node.table.columns, strict=True)
             return {field.id: _read(column) for field, column in columns}
         case Constant():

@@ -23,7 +23,9 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.json_values import JsonSource
 from gateway.catalog.types import ColumnType, Family, Kind, parse_type
+from gateway.catalog.unused_types import UnusedColumn
 from gateway.catalog.zones import UTC_NAME
 
 DEFAULT_SCHEMA: Final = "public"
@@ -65,10 +67,11 @@ class Column:
 
     `is_path_key`: the unit path of another table leads to it.
 
-    `hides_nulls`: an answer has no group for its NULL.
+    `hides_nulls`: an answer has no group for its NULL. `stored_type`: the source's whole numbers are of another type.
 
     INVARIANT: an `is_array` column, whose elements have the type `type`, is in no plan and in no visible part: row rules read
     it by columns that are a `membership`, which are true or false.
+    INVARIANT: a column that is read from a document, its `json`, is no key, and no constraint is about it.
     """
 
     name: str
@@ -83,11 +86,19 @@ class Column:
     is_array: bool = field(default=False, repr=False)
     hides_nulls: bool = field(default=False, repr=False)
     membership: Membership | None = field(default=None, repr=False)
+    json: JsonSource | None = None
+    stored_type: str = ""
 
     @property
     def stored_name(self) -> str:
         """The column of the source that it is read from."""
-        return self.name if self.membership is None else self.membership.array
+        own = self.name if self.membership is None else self.membership.array
+        return own if self.json is None else self.json.document
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether a value of the source's column is a value of this one."""
+        return self.json is None and not self.is_array
 
     @property
     def longest(self) -> int | None:
@@ -159,7 +170,7 @@ class Table:
     """A table; `name` is as the policy writes it, `schema.table` where it has a schema.
 
     A public table may have no columns yet: they are read from the source's own catalog. `found_in` is the schema in
-    which the source has a table whose name has none; `primary_key` and `foreign_keys` are the source's.
+    which the source has a table whose name has none; `primary_key` and `foreign_keys` are the source's. No plan has `unused` columns.
     """
 
     name: str
@@ -168,6 +179,7 @@ class Table:
     found_in: str = field(default="", repr=False)
     primary_key: tuple[str, ...] = field(default=(), repr=False)
     foreign_keys: tuple[KeyReference, ...] = field(default=(), repr=False)
+    unused: tuple[UnusedColumn, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.columns):
@@ -322,7 +334,8 @@ def _narrowed(table: Table, wanted: Collection[str]) -> Table:
     kept = tuple(one for one in table.columns if table.is_key(one) or one.name in wanted)
     names = {one.name for one in kept}
     shown = table.primary_key if names.issuperset(table.primary_key) else ()
-    return replace(table, columns=kept, primary_key=shown)
+    unused = tuple(one for one in table.unused if one.name in wanted)
+    return replace(table, columns=kept, primary_key=shown, unused=unused)
 
 
 def _without_lost_joins(table: Table, there: set[ColumnRef]) -> Table:

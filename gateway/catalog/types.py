@@ -96,24 +96,12 @@ ALIASES: Final = MappingProxyType(
         "timestamptz": Kind.TIMESTAMPTZ,
     }
 )
-UNUSED: Final = frozenset(
-    {
-        "json",
-        "jsonb",
-        "xml",
-        "inet",
-        "cidr",
-        "macaddr",
-        "macaddr8",
-        "bytea",
-        "blob",
-        "citext",
-        "name",
-    }
-    | {"utinyint", "usmallint", "uinteger", "ubigint", "hugeint", "uhugeint", "money"}
-    | {"interval", "time", "time without time zone", "timestamp_s", "timestamp_ms", "timestamp_ns"}
+UNSIGNED: Final = MappingProxyType(
+    {"utinyint": Kind.SMALLINT, "usmallint": Kind.INTEGER, "uinteger": Kind.BIGINT}
 )
-"""Types of sources that no policy can declare; a cast makes one of the types above of their values."""
+"""Whole numbers of DuckDB, and the types that hold each of their values."""
+WIDE: Final = frozenset({"ubigint", "hugeint"})
+"""Whole numbers of DuckDB that are read as bigint; a number beyond it is outside of every domain."""
 _BITS = MappingProxyType({Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63})
 
 

@@ -30,7 +30,7 @@ from gateway.engines.exact_rows import add_shards, column_value, read_histogram,
 from gateway.engines.failures import Failures
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
 from gateway.engines.preparation import Chunks, Database, Preparation, SourceCatalog, Statement
-from gateway.engines.sql.clamp import finite_value
+from gateway.engines.sql.clamp import finite_value, own_number
 from gateway.engines.sql.group_limits import Key, shown_parameters
 from gateway.engines.sql.histogram import select_histogram
 from gateway.engines.sql.partial_select import Dialect, Expressing
@@ -333,7 +333,7 @@ def select_all(dialect: Dialect, table: Table) -> Select[Any]:
         schema=quoted_name(schema, quote=True) if schema else None,
     )
     items = [
-        finite_value(dialect, column, one.type).label(f"c{place}")
+        finite_value(dialect, own_number(dialect, one, column), one.type).label(f"c{place}")
         for place, (column, one) in enumerate(zip(names, table.columns, strict=True), 1)
     ]
     return cast("Select[Any]", sql_select(*items).select_from(there))

@@ -11,7 +11,7 @@ INVARIANT: a row filter stands directly above every scan of the table, wherever 
 a forbidden row gets anywhere. Values are compared as data; none is ever SQL text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -215,10 +215,19 @@ def visible_by(rules: ApplicableRules) -> Dataset:
     tables: dict[str, set[str]] = {
         table.name: set() for table in rules.dataset.tables if _allowed(rules, TableUse(table.name))
     }
-    for reference in usable_columns_by(rules):
+    for reference in (*usable_columns_by(rules), *_shown_by(rules)):
         if reference.table in tables:
             tables[reference.table].add(reference.column)
     return visible_part(rules.dataset, tables)
+
+
+def _shown_by(rules: ApplicableRules) -> Iterator[ColumnRef]:
+    """The columns that no query reads, and that the rules grant all the same: they are seen to exist."""
+    for table in rules.dataset.tables:
+        for column in table.unused:
+            reference = ColumnRef(table.name, column.name)
+            if any(_allowed(rules, ColumnUse(reference, one)) for one in Operation):
+                yield reference
 
 
 def _allowed(rules: ApplicableRules, use: Use) -> bool:

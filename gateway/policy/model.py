@@ -171,6 +171,7 @@ class ColumnModel(Model):
     report: ReportModel | None = None
     levels: Line | None = None
     nulls: Literal["none"] | None = None
+    from_: Line | None = Field(default=None, alias="from")
 
 
 class TableModel(Model):

@@ -84,6 +84,8 @@ def _visible(table: Table, tables: Mapping[str, Table], path: Sequence[str]) -> 
         VisibleColumn(column.name, str(column.type), not_null=not column.nullable)
         for column in table.columns
     )
+    # behind the others, so that a statement that numbers columns means the same on both sides
+    columns += tuple(VisibleColumn(one.name, one.shown_type) for one in table.unused)
     return VisibleTable(
         table.bare_name,
         columns,

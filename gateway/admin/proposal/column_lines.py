@@ -72,7 +72,7 @@ def propose_column(
     of = column.read_type
     own = frozenset({column.name}) in table.unique
     found = ColumnClass.IDENTIFIER if own else suggested or class_of(column.name, of)
-    fields = [("type", _type(of)), ("class", str(found))]
+    fields = [("type", _type(column)), ("class", str(found))]
     if joins is not None:
         fields.append(("joins", joins))
     if found is ColumnClass.IDENTIFIER:
@@ -92,7 +92,7 @@ def propose_column(
 
 def public_column(column: SourceColumn) -> ProposedColumn:
     """A column of a public table: its type is all that is asked for."""
-    return ProposedColumn(column.name, (("type", _type(column.read_type)),), None)
+    return ProposedColumn(column.name, (("type", _type(column)),), None)
 
 
 def _domain(table: SourceTable, column: SourceColumn, of: ColumnType) -> tuple[str | None, str]:
@@ -181,14 +181,14 @@ def quoted(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def _type(of: ColumnType) -> str:
+def _type(column: SourceColumn) -> str:
     """A comma would end the value."""
     short = {
         "character varying": "varchar",
         "timestamp without time zone": "timestamp",
         "timestamp with time zone": "timestamptz",
     }
-    text = str(of)
+    text = column.declared_type
     for long, written in short.items():
         text = text.replace(long, written)
     return f'"{text}"' if "," in text else text

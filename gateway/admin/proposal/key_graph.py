@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.admin.proposal.vocabulary import ends_as_key, is_person, noun, singular, words_of
-from gateway.catalog.types import Family
+from gateway.catalog.types import WIDE, Family
 from gateway.engines.catalog.describe import SourceTable, SourceTables
 from gateway.errors import Code, OperatorError
 from gateway.policy.field_types import COLUMN_NAME
@@ -230,7 +230,8 @@ def is_known(table: SourceTable, name: str) -> bool:
 def _may_refer(table: SourceTable, name: str) -> bool:
     """Whether the column can be declared as a key: keys are read as they are stored, so they are no enums or domains."""
     column = table.column(name)
-    return column is not None and is_known(table, name) and not column.base
+    plain = column is not None and not column.base and column.type not in WIDE
+    return plain and is_known(table, name)
 
 
 def _is_key_type(table: SourceTable, name: str) -> bool:

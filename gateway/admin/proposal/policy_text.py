@@ -34,6 +34,7 @@ from gateway.admin.proposal.vocabulary import (
 )
 from gateway.catalog.tables import ColumnClass
 from gateway.catalog.types import Family
+from gateway.catalog.unused_types import JSON_TYPES, bare_type, cast_of, is_unused
 from gateway.engines.catalog.annotations import Annotations
 from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
 from gateway.errors import Code, OperatorError
@@ -381,7 +382,16 @@ def _unit_line(proposer: Proposer, doubts: Sequence[str], *, guessed: bool) -> s
 
 
 def _unknown(table: SourceTable) -> Iterator[str]:
+    """A comment for each column that is not proposed: what it is, and what can be had of it."""
     for column in table.columns:
-        if not is_known(table, column.name):
-            name, of = one_line(column.name), one_line(column.type)
+        if is_known(table, column.name):
+            continue
+        name, of = one_line(column.name), one_line(column.type)
+        bare, cast = bare_type(column.type), one_line(cast_of(column.type, column.name))
+        if bare in JSON_TYPES:
+            yield f"      # {name}: {{type: {bare}, class: sensitive}}   # no query reads it; a value of it is a column:"
+            yield f"      # {name}_key: {{type: text, class: sensitive, from: \"{name} ->> 'key'\"}}"
+        elif cast and is_unused(column.type):
+            yield f"      # {name}: no query reads this type ({of}); a view of the table can have {cast} instead"
+        else:
             yield f"      # {name}: the gateway has no use for this name or type ({of})"

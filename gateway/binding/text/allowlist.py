@@ -138,6 +138,7 @@ _ALLOWED: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Variadic: _THIS,
     exp.JSONExtract: frozenset({"this", "expression", "only_json_types"}),
     exp.JSONExtractScalar: frozenset({"this", "expression", "only_json_types"}),
+    exp.JSONBExtractScalar: frozenset({"this", "expression"}),
     exp.JSONPath: _LIST,
     exp.JSONPathRoot: _NONE,
     exp.JSONPathKey: _THIS,

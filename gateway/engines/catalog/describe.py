@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
+from gateway.catalog.types import UNSIGNED, WIDE, ColumnType, Kind, TypeUnknown, parse_type
 from gateway.engines.catalog.user_types import PLAIN, duckdb_type, read_user_types
 
 _DIGITS_OF_A_SECOND: Final = re.compile(r"^timestamp\([0-6]\)")
@@ -50,14 +50,25 @@ class SourceColumn:
 
     @property
     def read_type(self) -> ColumnType:
-        """The type that a policy declares for it; every scan casts texts, so enums and domains of texts are texts.
+        """The type that queries read: of a domain or an enum the one below it, which PostgreSQL takes it for by itself.
 
         Times with fewer digits of a second are times.
         """
-        of = parse_type(_DIGITS_OF_A_SECOND.sub("timestamp", self.base or self.type))
-        if self.base and of.family is not Family.TEXT:
-            raise TypeUnknown(f"`{self.type}` is a domain of `{self.base}`, and no text")
-        return of
+        if self.type in UNSIGNED:
+            return ColumnType(UNSIGNED[self.type])
+        if self.type in WIDE:
+            return ColumnType(Kind.BIGINT)
+        return parse_type(_DIGITS_OF_A_SECOND.sub("timestamp", self.base or self.type))
+
+    @property
+    def own_number(self) -> str:
+        """The source's type of whole numbers, where PostgreSQL has none such."""
+        return self.type if self.type in UNSIGNED or self.type in WIDE else ""
+
+    @property
+    def declared_type(self) -> str:
+        """The type as a policy declares it."""
+        return self.own_number or str(self.read_type)
 
     @property
     def has_known_type(self) -> bool:

@@ -16,7 +16,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from gateway.catalog.tables import Column, ColumnRef, Dataset, PathStep, Table
-from gateway.catalog.types import LONGEST_TEXT, ColumnType, Family, Kind
+from gateway.catalog.types import LONGEST_TEXT, WIDE, ColumnType, Family, Kind
+from gateway.catalog.unused_types import UnusedColumn, bare_type
 from gateway.engines.catalog.check_constraints import (
     constraint_limits,
     is_within,
@@ -50,6 +51,8 @@ def find_mismatches(dataset: Dataset, source: SourceTables) -> Iterator[SchemaMi
         for column in table.columns:
             yield from _column(table, column, there)
             yield from _open_join(dataset, column, table, source)
+        for unused in table.unused:
+            yield from _unused(table, unused, there)
         if table.path is not None:
             yield from _path_key(table, table.path.edge, source)
 
@@ -147,15 +150,34 @@ def _protected_behind(
     return None
 
 
-def _column(table: Table, column: Column, there: SourceTable) -> Iterator[SchemaMismatch]:
+def _unused(table: Table, column: UnusedColumn, there: SourceTable) -> Iterator[SchemaMismatch]:
+    """A column that no query reads has its own type; of a document it is known how it is read."""
     found = there.column(column.name)
     if found is None:
+        message = f"the source has no column `{table.name}.{column.name}`"
+        yield SchemaMismatch(table.name, column.name, message, "check that the login may read it")
+    elif bare_type(found.type) != bare_type(column.type):
+        message = (
+            f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{column.type}`"
+        )
+        yield SchemaMismatch(table.name, column.name, message, type_hint(found, is_key=False))
+
+
+def _column(table: Table, column: Column, there: SourceTable) -> Iterator[SchemaMismatch]:
+    found = there.column(column.name)
+    if column.json is not None:
+        if found is not None:
+            message = f"`{table.name}.{column.name}` is read from `{column.json.document}`, and the source has a column of this name"
+            yield SchemaMismatch(
+                table.name, column.name, message, "give the column in the policy another name"
+            )
+    elif found is None:
         close = get_close_matches(column.name, [one.name for one in there.columns], n=1)
         hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield SchemaMismatch(table.name, column.name, message, hint)
     elif not fits_source(column, found, is_key=table.is_key(column)):
-        declared = f"{column.type}{'[]' if column.is_array else ''}"
+        declared = f"{column.stored_type or column.type}{'[]' if column.is_array else ''}"
         message = f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{declared}`"
         hint = type_hint(found, is_key=table.is_key(column))
         yield SchemaMismatch(table.name, column.name, message, hint)
@@ -165,6 +187,8 @@ def fits_source(column: Column, found: SourceColumn, *, is_key: bool) -> bool:
     """Whether the source's column is as the policy declares it. Keys are read as they are stored, so they are no enums."""
     if column.is_array:
         return found.type in TEXT_ARRAYS
+    if column.stored_type != found.own_number or (is_key and found.type in WIDE):
+        return False
     return is_compatible(column.type, found) and not (is_key and found.base)
 
 
@@ -311,7 +335,7 @@ def _fitting(table: Table, there: SourceTable) -> Mapping[str, SourceColumn]:
         column.name: found
         for column in table.columns
         if (found := there.column(column.name)) is not None
-        and not column.is_array
+        and column.is_stored
         and fits_source(column, found, is_key=table.is_key(column))
     }
 

@@ -107,7 +107,9 @@ def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
         if not one.has_known_type:
             continue
         of = one.read_type
-        yield Column(one.name, of, _domain(of), nullable=not one.not_null)
+        yield Column(
+            one.name, of, _domain(of), nullable=not one.not_null, stored_type=one.own_number
+        )
 
 
 def _domain(of: ColumnType) -> Domain:

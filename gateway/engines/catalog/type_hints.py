@@ -1,47 +1,15 @@
 """What to do about a column whose type in the source is not the declared one: the type to declare, or the cast in a view.
 
-A cast is named only if it fails for no value, apart from `json` with the sign of code 0, which is no text of PostgreSQL. A
-view of the source computes it.
+A view of the source computes the cast.
 """
 
-import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
+from gateway.catalog.unused_types import JSON_TYPES, bare_type, cast_of, is_unused
 from gateway.engines.catalog.describe import SourceColumn
 
 TEXT_ARRAYS: Final = frozenset({"text[]", "character varying[]", "varchar[]"})
 """As PostgreSQL and DuckDB call them."""
-_CASTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "json": "{} ->> 'key'",
-        "jsonb": "{} ->> 'key'",
-        "inet": "host({})",
-        "cidr": "{}::text",
-        "macaddr": "{}::text",
-        "macaddr8": "{}::text",
-        "bytea": "encode({}, 'hex')",
-        "blob": "hex({})",
-        "citext": "{}::text",
-        "name": "{}::text",
-        "xml": "{}::text",
-        "utinyint": "{}::smallint",
-        "usmallint": "{}::integer",
-        "uinteger": "{}::bigint",
-        "ubigint": "{}::numeric(20,0)",
-        "hugeint": "TRY_CAST({} AS bigint)",
-        "uhugeint": "TRY_CAST({} AS bigint)",
-        "interval": "extract(epoch FROM {})",
-        "time": "extract(hour FROM {})",
-        "time without time zone": "extract(hour FROM {})",
-        "money": "{}::numeric",
-        "timestamp_s": "TRY_CAST({} AS timestamp)",
-        "timestamp_ms": "TRY_CAST({} AS timestamp)",
-        "timestamp_ns": "TRY_CAST({} AS timestamp)",
-    }
-)
-_BRACKETS: Final = re.compile(r"\([^)]*\)")
 
 
 def type_hint(found: SourceColumn, *, is_key: bool) -> str:
@@ -49,17 +17,26 @@ def type_hint(found: SourceColumn, *, is_key: bool) -> str:
     if found.base and is_key:
         return "keys are read as they are stored, so they cannot be enums or domains: give the column a type of its own"
     if found.has_known_type:
-        plain = str(found.read_type)
-        return f'write `type: "{plain}"`' if "," in plain else f"write `type: {plain}`"
+        return f"write `type: {_quoted(found.declared_type)}`"
     if found.type in TEXT_ARRAYS:
         return "write `type: text[]`: row rules read it, and no question does"
-    name = _BRACKETS.sub("", found.type)
-    cast = _CASTS.get(name)
-    if name.endswith("]"):
-        cast = "{}[1]"
-    elif found.base:
-        cast = f"{{}}::{found.base}"
-    if cast is None:
+    return _unused_hint(found)
+
+
+def _unused_hint(found: SourceColumn) -> str:
+    bare = bare_type(found.base or found.type)
+    if bare in JSON_TYPES and not found.base:
+        path = f"{found.name} ->> 'key'"
+        return f'write `type: {bare}`: no query reads it; another column reads a value `from: "{path}"`'
+    cast = cast_of(found.base or found.type, found.name)
+    if not cast:
         return "no question can use this type: leave the column out"
-    shown = cast.format(found.name)
-    return f"leave the column out, or declare a view of the table that has `{shown}` instead"
+    hint = f"declare a view of the table that has `{cast}` instead"
+    if is_unused(found.type):
+        return f"leave the column out, write `type: {_quoted(found.type)}` to show that it exists, or {hint}"
+    return f"leave the column out, or {hint}"
+
+
+def _quoted(name: str) -> str:
+    """A type as a line of a policy has it: a comma or a bracket would end the value."""
+    return f'"{name}"' if any(sign in name for sign in ",[]{}") else name

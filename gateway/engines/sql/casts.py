@@ -36,7 +36,11 @@ INTEGER_GRAMMAR: Final = "^ *[-+]?[0-9]{1,37} *$"
 NUMBER_GRAMMAR: Final = (
     r"^ *[-+]?([0-9]{1,37}([.][0-9]{0,37})?|[.][0-9]{1,37})([eE][-+]?[0-9]{1,2})? *$"
 )
-DATE_GRAMMAR: Final = "^ *([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2} *$"
+_DAY: Final = "^ *([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2}"
+DATE_GRAMMAR: Final = f"{_DAY} *$"
+_CLOCK: Final = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+_OFFSET: Final = "(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
+_UUID: Final = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _WIDEST: Final = 38
 _LARGEST_REAL: Final = 3.4e38
 _LEAST_REAL: Final = 1.2e-38
@@ -53,10 +57,8 @@ def render_cast(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR09
             return _cut(cast(rendering.sql(what), TEXT), to)
         case _, Family.TEXT:
             return _cut(_shown(rendering, what), to)
-        case Family.TEXT, Family.DATE:
-            return _date(rendering, binary(cast(rendering.sql(what), TEXT)))
         case Family.TEXT, _:
-            return _read(rendering.dialect, binary(cast(rendering.sql(what), TEXT)), to)
+            return read_text(rendering.dialect, binary(cast(rendering.sql(what), TEXT)), to)
         case Family.BOOLEAN, Family.WHOLE:
             return cast(rendering.sql(what), sql_type(rendering.dialect, to))
         case _, Family.WHOLE:
@@ -64,7 +66,7 @@ def render_cast(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR09
         case _, Family.EXACT:
             return _exact(rendering, what, to)
         case _, Family.FLOAT:
-            return _float(as_double(rendering, what), to)
+            return narrow_float(as_double(rendering, what), to)
         case _, Family.TIMESTAMP:
             return cast(rendering.sql(what), TIMESTAMP())
         case _:
@@ -97,40 +99,58 @@ def _shown(rendering: Rendering, what: Scalar) -> Sql:
     )
 
 
-def _matches(dialect: Dialect, text: Sql, grammar: str) -> Sql:
+def matches(dialect: Dialect, text: Sql, grammar: str) -> Sql:
     pattern = cast(literal(grammar, Text()), TEXT)
     if dialect == "duckdb":
         return func.regexp_matches(text, pattern)
     return compare(text, "~", pattern)
 
 
-def _date(rendering: Rendering, text: Sql) -> Sql:
-    fits = _matches(rendering.dialect, text, DATE_GRAMMAR)
-    bare = func.trim(text, type_=TEXT)
-    kind = sql_type(rendering.dialect, ColumnType(Kind.DATE))
-    if rendering.dialect == "duckdb":
-        return when(fits, try_cast(bare, kind))
-    # the grammar leaves no room for DateStyle; which days a month has is for PostgreSQL to say
-    there = func.pg_input_is_valid(text, literal("date", Text()))
+def read_text(dialect: Dialect, text: Sql, to: ColumnType) -> Sql:
+    """The value that a text in binary collation spells, else NULL."""
+    match to.family:
+        case Family.DATE:
+            return _spelled(dialect, text, to, DATE_GRAMMAR, "date")
+        case Family.TIMESTAMP:
+            zoned = to.kind is Kind.TIMESTAMPTZ
+            grammar = f"{_DAY}[T ]{_CLOCK}{_OFFSET if zoned else ''} *$"
+            return _spelled(dialect, text, to, grammar, "timestamptz" if zoned else "timestamp")
+        case Family.UUID:
+            kind = sql_type(dialect, to)
+            made = try_cast(text, kind) if dialect == "duckdb" else cast(text, kind)
+            return when(matches(dialect, text, _UUID), made)
+        case _:
+            return _read(dialect, text, to)
+
+
+def _spelled(dialect: Dialect, text: Sql, to: ColumnType, grammar: str, named: str) -> Sql:
+    fits = matches(dialect, text, grammar)
+    kind = sql_type(dialect, to)
+    if dialect == "duckdb":
+        return when(fits, try_cast(func.trim(text, type_=TEXT), kind))
+    # the grammar leaves no room for DateStyle or a zone; which days a month has is for PostgreSQL to say
+    there = func.pg_input_is_valid(text, literal(named, Text()))
     return case((fits & there, cast(text, kind)), else_=None)
 
 
 def _read(dialect: Dialect, text: Sql, to: ColumnType) -> Sql:
     whole = to.family is Family.WHOLE
-    fits = _matches(dialect, text, INTEGER_GRAMMAR if whole else NUMBER_GRAMMAR)
+    fits = matches(dialect, text, INTEGER_GRAMMAR if whole else NUMBER_GRAMMAR)
     if dialect == "postgresql":
         number = case((fits, cast(text, EXACT)), else_=None)
         if whole:
             return _narrowed(dialect, number, to, EXACT)
         return (
-            _fitted(number, to) if to.family is Family.EXACT else _float(cast(number, DOUBLE), to)
+            _fitted(number, to)
+            if to.family is Family.EXACT
+            else narrow_float(cast(number, DOUBLE), to)
         )
     bare = func.trim(text, type_=TEXT)
     if whole:
         return _narrowed(dialect, when(fits, try_cast(bare, HUGE)), to, HUGE)
     if to.family is Family.EXACT and to.precision is not None and to.precision <= _WIDEST:
         return when(fits, try_cast(bare, Numeric(to.precision, to.scale)))
-    return _float(when(fits, try_cast(bare, DOUBLE)), to)
+    return narrow_float(when(fits, try_cast(bare, DOUBLE)), to)
 
 
 def _narrowed(dialect: Dialect, number: Sql, to: ColumnType, wide: object) -> Sql:
@@ -188,7 +208,14 @@ def _fitted(number: Sql, to: ColumnType) -> Sql:
     return cast(inside, Numeric(to.precision, to.scale))
 
 
-def _float(value: Sql, to: ColumnType) -> Sql:
+def read_decimal(dialect: Dialect, number: Sql, to: ColumnType, digits: Sql) -> Sql:
+    """A double as a decimal; `digits` is the text of its 15 digits."""
+    if dialect == "postgresql":
+        return _fitted(cast(number, EXACT), to)
+    return _read(dialect, digits, to)
+
+
+def narrow_float(value: Sql, to: ColumnType) -> Sql:
     if to.kind is not Kind.REAL:
         return value
     size = func.abs(value, type_=DOUBLE)

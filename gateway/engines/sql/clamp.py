@@ -34,7 +34,7 @@ from sqlalchemy.sql.elements import Grouping
 
 from gateway.catalog.domains import Anything, Bound, Interval, Values
 from gateway.catalog.tables import Column, Membership, Table
-from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.catalog.types import WIDE, ColumnType, Family, Kind
 from gateway.engines.sql.number_types import Digits, as_double, as_number, decimal_digits
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import (
@@ -54,6 +54,7 @@ from gateway.engines.sql.pieces import (
     integer,
     length_in_bytes,
     null_of,
+    sql_type,
     when,
 )
 from gateway.engines.sql.times import day_number, is_in_calendar, microseconds
@@ -74,6 +75,7 @@ def clamp_column(  # noqa: PLR0911 - one answer for each kind of column
     if column.membership is not None:
         return _is_member(dialect, sql, column.membership)
     domain, of = column.domain, column.type
+    sql = own_number(dialect, column, sql)
     # the blanks at the end of a char(n) are no part of its value
     plain = cast(sql, TEXT) if of.family is Family.TEXT else sql
     if proven and not isinstance(domain, Anything):
@@ -92,6 +94,20 @@ def clamp_column(  # noqa: PLR0911 - one answer for each kind of column
             inside = _finite(dialect, plain, of)
             shown = _few_digits(dialect, plain, of, public=table.public)
             return shown if inside is None else when(inside, shown)
+
+
+def own_number(dialect: Dialect, column: Column, sql: Sql) -> Sql:
+    """A whole number of DuckDB that PostgreSQL has no type for, as one of the declared type.
+
+    Beyond a bigint it is outside of the domain: the nearest end of an interval, else NULL.
+    """
+    if not column.stored_type:
+        return sql
+    domain = column.domain
+    if column.stored_type in WIDE and isinstance(domain, Interval):
+        low, high = (constant(dialect, one, column.type) for one in (domain.low, domain.high))
+        sql = case((compare(sql, "<", low), low), (compare(sql, ">", high), high), else_=sql)
+    return try_cast(sql, sql_type(dialect, column.type))
 
 
 def _is_member(dialect: Dialect, array: Sql, membership: Membership) -> Sql:

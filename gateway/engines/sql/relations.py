@@ -14,6 +14,7 @@ from sqlalchemy import exists, literal_column, true, union_all
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
+from gateway.engines.sql.json_documents import with_json_values
 from gateway.engines.sql.partial_select import (
     UNIT,
     Dialect,
@@ -112,6 +113,7 @@ class Relations:
         """The rows of a table; not `owned`: without following the unit path, and so without their unit."""
         scanned = scan.table
         there = stored_table(scanned.name, scanned.columns, self.name())
+        there = with_json_values(self.dialect, there, scanned.columns, self.name)
         found = None
         if scanned.unit_column is not None:
             found = own_unit(self.dialect, there, scanned.unit_column)
@@ -120,7 +122,7 @@ class Relations:
         columns: dict[str, Sql] = {}
         clamped: dict[str, StoredColumns] = {}
         for one, made in zip(scanned.columns, scan.fields, strict=True):
-            stored = there.c[one.stored_name]
+            stored = there.c[one.name if one.json is not None else one.stored_name]
             if scanned.is_key(one):
                 columns[made.id] = binary_key(stored, one.type)
                 continue
@@ -268,7 +270,7 @@ class Relations:
 def _whole_ends(one: Column) -> tuple[int, int] | None:
     """The ends of the domain of whole numbers, whose clamp is nothing but a clamp."""
     domain = one.domain
-    if one.type.family is not Family.WHOLE or not isinstance(domain, Interval):
+    if one.stored_type or one.type.family is not Family.WHOLE or not isinstance(domain, Interval):
         return None
     low, high = domain.low, domain.high
     return (low, high) if isinstance(low, int) and isinstance(high, int) else None

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.catalog.tables import ColumnClass, ColumnRef, Dataset
+from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Dataset
+from gateway.catalog.unused_types import UnusedColumn
 from gateway.policy.conditions.condition import Condition, compile_condition
 from gateway.policy.conditions.parser import InvalidCondition
 from gateway.policy.files.together import parse_together
@@ -201,12 +202,18 @@ def _selected(
     word: str, dataset: Dataset, tables: frozenset[str], path: FieldPath, complaints: Complaints
 ) -> set[ColumnRef]:
     """The columns that `*`, `class:quasi` or `visits.diagnosis` means under this rule."""
-    there = {
+    there: dict[ColumnRef, Column | UnusedColumn] = {
         ColumnRef(table.name, column.name): column
         for table in dataset.tables
         if table.name in tables
         for column in table.columns
         if not column.is_array
+    } | {
+        # a grant shows that they exist
+        ColumnRef(table.name, column.name): column
+        for table in dataset.tables
+        if table.name in tables
+        for column in table.unused
     }
     if word == "*":
         return set(there)
@@ -219,6 +226,9 @@ def _selected(
         return {ref for ref, column in there.items() if column.column_class == wanted}
     table, _, column_name = word.rpartition(".")
     reference = ColumnRef(table, column_name)
+    if isinstance(found := there.get(reference), UnusedColumn):
+        message = f"{quote_word(word)} has the type `{found.type}`, which no query reads"
+        complaints.add(path, message, "grant the columns that are read `from` it, if there are any")
     if reference in there:
         return {reference}
     declared = dataset.find(reference)

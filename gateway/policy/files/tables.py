@@ -10,9 +10,24 @@ from fractions import Fraction
 
 from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
-from gateway.catalog.types import UNUSED, ColumnType, Family, Kind, TypeUnknown, parse_type
+from gateway.catalog.types import (
+    UNSIGNED,
+    WIDE,
+    ColumnType,
+    Family,
+    Kind,
+    TypeUnknown,
+    parse_type,
+)
+from gateway.catalog.unused_types import is_unused
 from gateway.catalog.values import InvalidValue, Value, read_number, read_value
 from gateway.policy.field_types import seconds_of
+from gateway.policy.files.json_columns import (
+    is_unread,
+    read_source,
+    read_unused,
+    require_plain_unused,
+)
 from gateway.policy.files.table_checks import (
     refuse_doubled_tables,
     refuse_names_alike,
@@ -179,8 +194,10 @@ def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[st
     columns = {
         each: column
         for each, of in model.columns.items()
-        if (column := _column(each, of, (*path, "columns", each), complaints)) is not None
+        if not is_unread(of)
+        and (column := _column(each, of, model, (*path, "columns", each), complaints)) is not None
     }
+    require_plain_unused(model, path, complaints)
     if model.public:
         _nothing_of_protection(model, path, complaints)
     else:
@@ -199,13 +216,14 @@ def _table(
     marked = tuple(
         replace(one, is_path_key=ColumnRef(name, one.name) in targets) for one in columns.values()
     )
+    unused = tuple(read_unused(model))
     if origin is None or model.rows_per_unit is None:
-        return Table(name, marked)
+        return Table(name, marked, unused=unused)
     rows, groups = model.rows_per_unit, model.groups_per_unit or 1
     if isinstance(origin, Column):
-        return Table(name, marked, Protection(origin.name, rows, groups))
+        return Table(name, marked, Protection(origin.name, rows, groups), unused=unused)
     key = str(ColumnRef(origin.steps[-1].parent, origin.unit.name))
-    return Table(name, marked, Protection(key, rows, groups, origin))
+    return Table(name, marked, Protection(key, rows, groups, origin), unused=unused)
 
 
 def _bounds_of_unit(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
@@ -254,12 +272,18 @@ def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Compl
 
 
 def _column(
-    name: str, model: ColumnModel, path: FieldPath, complaints: Complaints
+    name: str, model: ColumnModel, around: TableModel, path: FieldPath, complaints: Complaints
 ) -> Column | None:
     if model.type.lower().replace(" ", "") in _ARRAYS:
         return _array(name, model, path, complaints)
+    source = None
+    if model.from_ is not None:
+        source = read_source(model, around, path, complaints)
+        if source is None:
+            return None
+    stored = model.type.lower().strip()
     try:
-        kind = parse_type(model.type)
+        kind = _read_type(stored if source is None else "", model.type)
     except TypeUnknown as error:
         complaints.add((*path, "type"), str(error), _hint_of_type(model.type))
         return None
@@ -288,7 +312,16 @@ def _column(
         joins=joins,
         max_length=model.max_length,
         hides_nulls=model.nulls is not None,
+        json=source,
+        stored_type=stored if source is None and stored in {*UNSIGNED, *WIDE} else "",
     )
+
+
+def _read_type(stored: str, written: str) -> ColumnType:
+    """The declared type; of whole numbers of DuckDB that PostgreSQL has not, the one that they are read as."""
+    if stored in WIDE:
+        return ColumnType(Kind.BIGINT)
+    return ColumnType(UNSIGNED[stored]) if stored in UNSIGNED else parse_type(written)
 
 
 def _hint_of_type(written: str) -> str:
@@ -296,8 +329,8 @@ def _hint_of_type(written: str) -> str:
     name = written.lower().partition("(")[0].strip()
     if name == "enum":
         return "write `type: text` and `domain: {in: [one, another]}`"
-    if name in UNUSED or name.endswith("]"):
-        return "leave the column out, or declare a view with a cast: docs/policies.md, Types of the source"
+    if is_unused(name):
+        return "a value of a document has a type such as text, integer, numeric, boolean or date"
     return suggestion(written, (kind.value for kind in Kind))
 
 
@@ -311,6 +344,7 @@ def _array(name: str, model: ColumnModel, path: FieldPath, complaints: Complaint
         "joins": model.joins,
         "report": model.report,
         "nulls": model.nulls,
+        "from": model.from_,
     }
     for key in (key for key, value in given.items() if value is not None):
         message = f"an array column must not have `{key}`, because only row rules read it"

@@ -34,7 +34,7 @@ def find_unit_origins(
     """How the rows of each protected table have their unit; tables with a complaint are left out."""
     protected = {name: one for name, one in model.tables.items() if not one.public}
     keys = {
-        table: {name: one for name, one in own.items() if not one.is_array}
+        table: {name: one for name, one in own.items() if one.is_stored}
         for table, own in columns.items()
     }
     paths = _Paths(keys, protected)

@@ -12,10 +12,9 @@ from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.catalog.tables import Column
-from gateway.catalog.types import UNUSED, ColumnType, parse_type
-from gateway.engines.catalog.describe import SourceColumn, describe_source
+from gateway.catalog.types import ColumnType, parse_type
+from gateway.engines.catalog.describe import describe_source
 from gateway.engines.catalog.proofs import find_mismatches, fits_source
-from gateway.engines.catalog.type_hints import _CASTS, type_hint
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.policy import Policy
@@ -162,7 +161,7 @@ def test_enum_or_domain_of_texts_fits_a_text_and_is_no_key(sample_database: URL)
         "mood": ("text", ("a", "it's")),
         "nested": ("character varying(7)", ()),
         "wrapped": ("text", ("a", "it's")),
-        "amount": ("", ()),
+        "amount": ("numeric(8,2)", ()),
         "odd": ("", ("a",)),
         "many": ("", ()),
     }
@@ -174,6 +173,9 @@ def test_enum_or_domain_of_texts_fits_a_text_and_is_no_key(sample_database: URL)
         return fits_source(Column(name, declared), found, is_key=is_key)
 
     assert [fits(one.name) for one in table.columns] == [True] * 4 + [False] * 3
+    assert fits("amount", parse_type("numeric(8,2)"))
+    assert not fits("amount", parse_type("numeric(8,1)"))
+    assert not fits("amount", parse_type("numeric(8,2)"), is_key=True)
     assert not fits("mood", short)
     assert not fits("nested", short)
     assert fits("nested", parse_type("varchar(8)"))
@@ -192,45 +194,6 @@ def test_duckdb_enum_fits_a_text(tmp_path: Path) -> None:
     assert (mood.type, str(mood.read_type), mood.labels) == ("enum", "text", ("New", "it's, (so)"))
     assert fits_source(Column("mood", parse_type("text")), mood, is_key=False)
     assert not fits_source(Column("count", parse_type("bigint")), count, is_key=False)
-
-
-def test_hint_names_the_cast_that_works() -> None:
-    """The type to declare, or what a view of the source can give instead."""
-    for of, base, hint in (
-        (
-            "json",
-            "",
-            "leave the column out, or declare a view of the table that has `c ->> 'key'` instead",
-        ),
-        (
-            "inet",
-            "",
-            "leave the column out, or declare a view of the table that has `host(c)` instead",
-        ),
-        (
-            "uinteger",
-            "",
-            "leave the column out, or declare a view of the table that has `c::bigint` instead",
-        ),
-        (
-            "integer[]",
-            "",
-            "leave the column out, or declare a view of the table that has `c[1]` instead",
-        ),
-        (
-            "amount",
-            "numeric(8,2)",
-            "leave the column out, or declare a view of the table that has `c::numeric(8,2)` instead",
-        ),
-        ("text[]", "", "write `type: text[]`: row rules read it, and no question does"),
-        ("character(3)", "", "write `type: character(3)`"),
-        ("mood", "text", "write `type: text`"),
-        ("tsvector", "", "no question can use this type: leave the column out"),
-    ):
-        assert type_hint(SourceColumn("c", of, not_null=False, base=base), is_key=False) == hint
-    assert set(_CASTS) == UNUSED
-    key = type_hint(SourceColumn("c", "mood", not_null=False, base="text"), is_key=True)
-    assert "cannot be enums or domains" in key
 
 
 def test_source_is_read_only(source: Connection) -> None:
