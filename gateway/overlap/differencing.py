@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
 from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
-from gateway.overlap.known_sizes import largest_size
+from gateway.overlap.known_sizes import common_groups, largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
 from gateway.overlap.question_part import QuestionPart, cut_sides
 from gateway.policy.policy import Auditing, UnreadableConditions
@@ -169,7 +169,8 @@ def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing)
         if not any(meet_boxes(one, other) is not None for one in new for other in old):
             continue
         group = _least_group(part, entry, rules)
-        found = _difference(part.axes, new, old, judge, CountedEntry(entry, group, by_size=by_size))
+        told = CountedEntry(entry, group, by_size, part.texts)
+        found = _difference(part.axes, new, old, judge, told)
         if found is not None:
             return found
     return None
@@ -178,12 +179,13 @@ def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing)
 @dataclass(frozen=True, slots=True)
 class CountedEntry:
     """A release with known sizes, and the size of the smallest group that both have; `by_size` are axes along which
-    sizes alone decide.
+    sizes alone decide, `texts` those of the new query's keys.
     """
 
     entry: RegionEntry
     group: float | None
     by_size: frozenset[str]
+    texts: frozenset[str]
 
 
 def _difference(
@@ -199,7 +201,8 @@ def _difference(
     for parts, minuend in ((gone, old), (come, new)):
         if not parts:
             continue
-        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size))
+        groups = common_groups(told.entry, told.texts, parts, axes)
+        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size, groups))
         if narrow is None:
             return None
         found = found or narrow

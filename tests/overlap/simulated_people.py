@@ -20,6 +20,8 @@ from gateway.regions.scope import ReleaseScope
 
 MANY = 20_000
 _EPOCH = date(1970, 1, 1)
+_SHOP = frozenset({"customers", "orders"})
+_SECONDS_OF_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ def rows(table: str) -> Rows:
     if table in {"patients", "visits"}:
         people = _patients(chance)
         return people if table == "patients" else _visits(chance, people)
+    if table in _SHOP:
+        buyers = _customers(chance)
+        return buyers if table == "customers" else _orders(chance, buyers)
     people = _persons(chance)
     return people if table == "persons" else _stays(chance, people)
 
@@ -98,28 +103,50 @@ def _stays(chance: np.random.Generator, people: Rows) -> Rows:
     return Rows(columns, person)
 
 
+def _customers(chance: np.random.Generator) -> Rows:
+    region = chance.choice(np.array(["north", "east", "south", "west"], dtype=object), MANY)
+    sex = chance.choice(np.array(["f", "m"], dtype=object), MANY)
+    return Rows({"customers.region": region, "customers.sex": sex}, np.arange(MANY))
+
+
+def _orders(chance: np.random.Generator, people: Rows) -> Rows:
+    """400,000 orders within 300 days, about 1,300 on each, of which next to none are returned."""
+    much = 400_000
+    person = chance.integers(0, MANY, much)
+    columns = {name: values[person] for name, values in people.columns.items()}
+    day = chance.integers(_day(2025, 9, 1), _day(2026, 6, 28), much)
+    columns["orders.order_date"] = day
+    second = day * _SECONDS_OF_DAY + chance.integers(0, _SECONDS_OF_DAY, much)
+    columns["orders.ordered_at"] = second  # a declared value a second
+    columns["orders.amount"] = np.clip(chance.lognormal(4, 1, much), 0, 2_000).astype(np.int64)
+    status = np.array(["paid", "sent", "returned"], dtype=object)
+    columns["orders.status"] = chance.choice(status, much, p=[0.5, 0.4999, 0.0001])
+    return Rows(columns, person)
+
+
 def counted(scope: ReleaseScope, most: int = 1) -> tuple[int, ...] | None:
     """How many people are in each group, in the order of the keys' product; of several rows each, as rows tell it."""
     if any(one.cells is None or one.axis is None for one in scope.keys):
         return None
-    there = rows(max(scope.tables, key=lambda one: one in {"visits", "stays"}))
+    there = rows(max(scope.tables, key=lambda one: one in {"visits", "stays", "orders"}))
     named = {one.name for one in scope.region.axes} | {
         one.axis.name for one in scope.keys if one.axis
     }
     if not named <= set(there.columns):
         return None
-    inside = _inside(scope.region, there)
+    kept = np.flatnonzero(_inside(scope.region, there))
+    inside = Rows({name: there.columns[name][kept] for name in named}, there.person[kept])
     places = [
-        [(_has(there, key.axis, cells)) for cells in key.cells or ()]
+        [(_has(inside, key.axis, cells)) for cells in key.cells or ()]
         for key in scope.keys
         if key.axis is not None
     ]
     found = []
     for group in product(*places):
-        mask = inside.copy()
+        mask = np.ones(len(kept), dtype=np.bool_)
         for one in group:
             mask &= one
-        _, each = np.unique(there.person[mask], return_counts=True)
+        _, each = np.unique(inside.person[mask], return_counts=True)
         found.append(int(np.minimum(each, most).sum()) // most)
     return tuple(found)
 
