@@ -55,10 +55,12 @@ def largest_size(entry: RegionEntry, around: Side) -> float | None:
     return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
 
 
-def groups_in(entry: RegionEntry, around: Side) -> int:
-    """The number of groups that intersect these cells; one if it is unknown."""
+def groups_in(entry: RegionEntry, around: Side, beside: frozenset[str] = frozenset()) -> int:
+    """The number of groups that intersect these cells; one if it is unknown. Keys with texts in `beside` do not count."""
     found = 1
     for key, grouping in zip(entry.keys, entry.groupings, strict=True):
+        if key.text in beside:
+            continue
         if grouping is not None and grouping.axis.name in around:
             found *= max(1, len(grouping.places_within(around[grouping.axis.name])))
         else:

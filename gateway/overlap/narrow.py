@@ -64,9 +64,7 @@ class Judge:
         self._sizes = sizes
         self._axes = axes
 
-    def narrow(  # noqa: PLR0911 - one answer for each way to know
-        self, residual: Residual
-    ) -> Narrow | None:
+    def narrow(self, residual: Residual) -> Narrow | None:
         least = self._rules.min_units
         counting = least > 1
         known = self._sizes.exactly(residual.parts) if counting else None

@@ -7,10 +7,8 @@ that is released is remembered with its noisy sizes, as the pipeline does.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from fractions import Fraction
 
 import numpy as np
-from overlap.sequences import policy
 from overlap.walk import DEFAULTS, SPREAD, parts, remember
 
 from gateway.errors import OverlapRefused
@@ -19,6 +17,17 @@ from gateway.policy.policy import Auditing
 
 BEGIN = date(2026, 2, 1)
 _WINDOW = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """`first` are the tiles that are loaded before the others; each at so many times the default price."""
+
+    title: str
+    tiles: tuple[str, ...]
+    first: tuple[str, ...] = ()
+    days: int = 30
+    price: int = 1
 
 
 @dataclass(frozen=True)
@@ -39,21 +48,15 @@ class Rolled:
     history: History = field(default_factory=History)
 
 
-def rolled(  # noqa: PLR0913 - what a dashboard's life is made of
-    catalog: str,
-    tiles: Sequence[str],
-    days: int = 30,
-    order: int = 0,
-    price: int = 1,
-    rules: Auditing = DEFAULTS,
-) -> Rolled:
+def rolled(board: Dashboard, order: int = 0, rules: Auditing = DEFAULTS) -> Rolled:
     """The tiles, loaded on so many days one after the other, each day in an order by chance; `order` is its seed."""
     chance, found = np.random.default_rng(order), Rolled()
-    for day in range(days):
+    price = board.price
+    for day in range(board.days):
         now = _loaded(day, chance)
-        for place, tile in enumerate(_shuffled(tiles, chance)):
+        for place, tile in enumerate([*board.first, *_shuffled(board.tiles, chance)]):
             query = f"q{day}.{place}"
-            about = parts(catalog, _on(tile, now), now)
+            about = parts("shop", _on(tile, now), now)
             spread = SPREAD / price**2
             try:
                 audit([NewQuery(one.scope, spread) for one in about], found.history, rules)
@@ -87,6 +90,3 @@ def _on(tile: str, now: datetime) -> str:
         .replace("{since}", before)
         .replace("{until}", instant)
     )
-
-
-__all__ = ["BEGIN", "Fraction", "Refused", "Rolled", "rolled", "policy"]

@@ -4,17 +4,17 @@ A row of a table is a row of arrays, one for each column; a region is read over 
 that is no column here (a count for each person) is not counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gateway.regions.axis import FIRST, LAST, RegionAxis
-from gateway.regions.cells import Cells, NameCells
+from gateway.regions.cells import Cells, NameCells, StepCells
 from gateway.regions.region import Region
 from gateway.regions.scope import ReleaseScope
 
@@ -136,19 +136,37 @@ def counted(scope: ReleaseScope, most: int = 1) -> tuple[int, ...] | None:
         return None
     kept = np.flatnonzero(_inside(scope.region, there))
     inside = Rows({name: there.columns[name][kept] for name in named}, there.person[kept])
-    places = [
-        [(_has(inside, key.axis, cells)) for cells in key.cells or ()]
-        for key in scope.keys
-        if key.axis is not None
-    ]
-    found = []
-    for group in product(*places):
-        mask = np.ones(len(kept), dtype=np.bool_)
-        for one in group:
-            mask &= one
-        _, each = np.unique(inside.person[mask], return_counts=True)
-        found.append(int(np.minimum(each, most).sum()) // most)
-    return tuple(found)
+    sizes = [len(key.cells or ()) for key in scope.keys]
+    group = np.zeros(len(kept), dtype=np.int64)
+    for key, size in zip(scope.keys, sizes, strict=True):
+        if key.axis is not None:
+            place = _places(inside, key.axis, key.cells or ())
+            group = np.where((place < 0) | (group < 0), -1, group * size + place)
+    pairs, each = np.unique(
+        group[group >= 0] * MANY + inside.person[group >= 0], return_counts=True
+    )
+    totals = np.bincount(pairs // MANY, np.minimum(each, most), minlength=prod(sizes))
+    return tuple(int(one) // most for one in totals)
+
+
+def _places(there: Rows, axis: RegionAxis, groups: Sequence[Cells]) -> NDArray[np.int64]:
+    """For each row the place of its group; -1 if it is in none."""
+    place = np.full(len(there.person), -1, dtype=np.int64)
+    if isinstance(groups[0], NameCells) or not all(len(one.ranges) <= 1 for one in _steps(groups)):
+        for at, cells in enumerate(groups):
+            place[_has(there, axis, cells)] = at
+        return place
+    numbers = there.columns[axis.name].astype(np.int64) * axis.stride
+    ranges = sorted((*each, at) for at, one in enumerate(_steps(groups)) for each in one.ranges)
+    firsts, lasts, ats = (np.array(one, dtype=np.int64) for one in zip(*ranges, strict=True))
+    found = np.searchsorted(firsts, numbers, side="right") - 1
+    within = (found >= 0) & (numbers <= lasts[found])
+    place[within] = ats[found[within]]
+    return place
+
+
+def _steps(groups: Sequence[Cells]) -> Iterator[StepCells]:
+    return (one for one in groups if isinstance(one, StepCells))
 
 
 def _inside(region: Region, there: Rows) -> NDArray[np.bool_]:
