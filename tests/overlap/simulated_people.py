@@ -117,7 +117,7 @@ def _orders(chance: np.random.Generator, people: Rows) -> Rows:
     day = chance.integers(_day(2025, 9, 1), _day(2026, 6, 28), much)
     columns["orders.order_date"] = day
     second = day * _SECONDS_OF_DAY + chance.integers(0, _SECONDS_OF_DAY, much)
-    columns["orders.ordered_at"] = second  # a declared value a second
+    columns["orders.ordered_at"] = second * 1_000_000
     columns["orders.amount"] = np.clip(chance.lognormal(4, 1, much), 0, 2_000).astype(np.int64)
     status = np.array(["paid", "sent", "returned"], dtype=object)
     columns["orders.status"] = chance.choice(status, much, p=[0.5, 0.4999, 0.0001])
@@ -156,13 +156,19 @@ def _places(there: Rows, axis: RegionAxis, groups: Sequence[Cells]) -> NDArray[n
         for at, cells in enumerate(groups):
             place[_has(there, axis, cells)] = at
         return place
-    numbers = there.columns[axis.name].astype(np.int64) * axis.stride
+    numbers = _numbers(there, axis)
     ranges = sorted((*each, at) for at, one in enumerate(_steps(groups)) for each in one.ranges)
     firsts, lasts, ats = (np.array(one, dtype=np.int64) for one in zip(*ranges, strict=True))
     found = np.searchsorted(firsts, numbers, side="right") - 1
     within = (found >= 0) & (numbers <= lasts[found])
     place[within] = ats[found[within]]
     return place
+
+
+def _numbers(there: Rows, axis: RegionAxis) -> NDArray[np.int64]:
+    """The cells of a column: moments are microseconds, whatever step is declared."""
+    values = there.columns[axis.name].astype(np.int64)
+    return values if axis.name == "orders.ordered_at" else values * axis.stride
 
 
 def _steps(groups: Sequence[Cells]) -> Iterator[StepCells]:
@@ -185,7 +191,7 @@ def _has(there: Rows, axis: RegionAxis, cells: Cells) -> NDArray[np.bool_]:
         listed = np.isin(values.astype(str), sorted(cells.values) or [""])
         return ~listed if cells.rest else listed
     mask = np.zeros(len(values), dtype=np.bool_)
-    numbers = values.astype(np.int64) * axis.stride
+    numbers = _numbers(there, axis)
     for first, last in cells.ranges:
         low = FIRST if first == FIRST else first
         high = LAST if last == LAST else last

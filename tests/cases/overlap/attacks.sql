@@ -834,3 +834,44 @@ SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM vis
 -- title: a truth value in a function that nothing reads
 SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
 SELECT SUM(ROUND((birth_year >= 1922)::integer * 0.7)) FROM patients WHERE region = 'west';
+
+-- title: a window that rolls by a day, where no size of a day is known
+-- of: shop
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02';
+
+-- title: a window that rolls by a day of few, where the days of all are known
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND status = 'returned';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND status = 'returned';
+
+-- title: a window that rolls by a day, with one amount beside it
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND amount > 1500;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND amount > 1500;
+
+-- title: a window that rolls in one region of one sex, where the days of all are known
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id) WHERE order_date >= DATE '2026-03-01' AND c.region = 'west' AND c.sex = 'f';
+SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id) WHERE order_date >= DATE '2026-03-02' AND c.region = 'west' AND c.sex = 'f';
+
+-- title: a table of coupons that rolls by a day, where the days are known
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT coupon, COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' GROUP BY 1;
+SELECT coupon, COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' GROUP BY 1;
+
+-- title: the weeks are known, and a window rolls by a day
+-- of: shop
+SELECT date_trunc('week', order_date), COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-02' AND DATE '2026-03-29' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-04';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-05';
+
+-- title: days of one status known, and the window of another
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE status = 'paid' AND order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND status <> 'paid';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND status <> 'paid';
