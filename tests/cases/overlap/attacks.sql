@@ -875,3 +875,7 @@ SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-05';
 SELECT order_date, COUNT(*) FROM orders WHERE status = 'paid' AND order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
 SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND status <> 'paid';
 SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND status <> 'paid';
+
+-- title: a text in other letters, beside a year
+SELECT COUNT(*) FROM patients WHERE replace(region, 'w', 'b') = 'best' AND birth_year <= 1986;
+SELECT COUNT(*) FROM patients WHERE split_part(region, 'e', 1) = 'w' AND birth_year <= 1985;
