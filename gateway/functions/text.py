@@ -72,6 +72,40 @@ def _cut(values: Sequence[Known]) -> Known:
     return text[max(start - 1, 0) : max(start - 1 + length[0], 0)]
 
 
+def _trimmed(trim: Callable[[str, str], str]) -> Evaluate:
+    """Without characters at its ends: blanks if none are named. Beyond ASCII sources do not agree on what is blank."""
+
+    def value(values: Sequence[Known]) -> Known:
+        text, *signs = values
+        if not isinstance(text, str) or not text.isascii():
+            raise NotComputed
+        named = signs[0] if signs else " "
+        if not isinstance(named, str):
+            raise NotComputed
+        return trim(text, named)
+
+    return _of_texts(value)
+
+
+def _replaced(values: Sequence[Known]) -> Known:
+    """`replace`: an empty text is found nowhere."""
+    text, old, new = values
+    if not isinstance(text, str) or not isinstance(old, str) or not isinstance(new, str):
+        raise NotComputed
+    return text.replace(old, new) if old else text
+
+
+def _piece(values: Sequence[Known]) -> Known:
+    """`split_part`: sources do not agree on an empty separator, nor on pieces from the end."""
+    text, separator, place = values
+    if not isinstance(text, str) or not isinstance(separator, str) or not separator:
+        raise NotComputed
+    if not isinstance(place, int) or place < 1:
+        raise NotComputed
+    pieces = text.split(separator)
+    return pieces[place - 1] if place <= len(pieces) else ""
+
+
 def _is_like(call: Call, values: Sequence[Known]) -> Known:
     text, pattern = values
     if call.parts[0].type.kind is Kind.CHAR:
@@ -162,22 +196,25 @@ BTRIM: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
+    evaluate=_trimmed(str.strip),
     cost=costs.trim,
     size=result_sizes.first_text,
     copies=copies.once,
 )
-LTRIM: Final = replace(BTRIM, name="ltrim")
-RTRIM: Final = replace(BTRIM, name="rtrim")
+LTRIM: Final = replace(BTRIM, name="ltrim", evaluate=_trimmed(str.lstrip))
+RTRIM: Final = replace(BTRIM, name="rtrim", evaluate=_trimmed(str.rstrip))
 REPLACE: Final = replace(
     BTRIM,
     name="replace",
     signature=Signature((TEXTS,), TO_TEXT, 3, 3, frozenset({1, 2}), check=_check_growth),
+    evaluate=_of_texts(_replaced),
     cost=costs.replacement,
 )
 SPLIT_PART: Final = replace(
     REPLACE,
     name="split_part",
     signature=Signature((TEXTS, TEXTS, WHOLE), TO_TEXT, 3, 3, frozenset({1, 2})),
+    evaluate=_of_texts(_piece),
 )
 POSITION: Final = Function(
     name="position",

@@ -84,6 +84,7 @@ class AxisIndex:
         self._codes: dict[str, int] = {}
         self._names = _Names()
         self.widths = GrowingArray(np.float64)
+        self._grouped = GrowingArray(np.bool_)
         self.cut(None, None)
 
     def __len__(self) -> int:
@@ -102,6 +103,7 @@ class AxisIndex:
         whole = all_cells(self.axis) if cells is None else cells
         found_width = axis_width(whole, self.axis)
         self.widths.add(BOUNDLESS if found_width is None else found_width)
+        self._grouped.add(label is not None)
         self._null.add(whole.null)
         self._null_only.add(is_only_null(whole))
         if isinstance(whole, StepCells):
@@ -264,6 +266,11 @@ class AxisIndex:
     def grouped(self) -> bool:
         """True if any region is cut into groups along this axis."""
         return bool(self._cut_by)
+
+    @property
+    def grouped_parts(self) -> Flags:
+        """For each distinct part, whether it is cut into groups."""
+        return self._grouped.view.astype(np.bool_, copy=False)
 
     def wide(self, low: Wholes | int, high: Wholes | int) -> Numbers:
         """The number of declared values between two cells; zero if they are reversed."""

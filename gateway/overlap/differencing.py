@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
 from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
-from gateway.overlap.known_sizes import largest_size
+from gateway.overlap.known_sizes import common_groups, groups_in, largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
-from gateway.overlap.question_part import QuestionPart, cut_sides
+from gateway.overlap.question_part import QuestionPart, cut_sides, shows_openly
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import RegionAxis
-from gateway.regions.boxes import Axes, Side, hull_cells, meet_boxes, subtract_boxes
+from gateway.regions.boxes import Side, hull_cells, meet_boxes, subtract_boxes
 from gateway.regions.cells import all_cells, is_empty, is_fine
 
 MOST_CLOSE: Final = 64
@@ -169,7 +169,10 @@ def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing)
         if not any(meet_boxes(one, other) is not None for one in new for other in old):
             continue
         group = _least_group(part, entry, rules)
-        found = _difference(part.axes, new, old, judge, CountedEntry(entry, group, by_size=by_size))
+        if _is_hidden(part, entry, new, old, rules):
+            continue
+        told = CountedEntry(entry, group, by_size, part.texts)
+        found = _difference(part, new, old, judge, told)
         if found is not None:
             return found
     return None
@@ -178,20 +181,41 @@ def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing)
 @dataclass(frozen=True, slots=True)
 class CountedEntry:
     """A release with known sizes, and the size of the smallest group that both have; `by_size` are axes along which
-    sizes alone decide.
+    sizes alone decide, `texts` those of the new query's keys.
     """
 
     entry: RegionEntry
     group: float | None
     by_size: frozenset[str]
+    texts: frozenset[str]
+
+
+def _is_hidden(
+    part: QuestionPart, entry: RegionEntry, new: list[Side], old: list[Side], rules: Auditing
+) -> bool:
+    """Whether the noise of both sums hides a person. Groups that both have are compared one by one."""
+    axes = part.axes
+    theirs = groups_in(entry, hull_cells(old, axes), beside=part.texts)
+    texts, around, mine = {one.text for one in entry.keys}, hull_cells(new, axes), 1
+    for one in part.keys:
+        if one.text not in texts and one.cells is not None:
+            wanted = around.get(one.axis.name) or all_cells(one.axis)
+            mine *= max(1, len(one.places_within(wanted)))
+    return as_float(part.spread) * mine + entry.variance(theirs) >= limit_of(part, rules)
 
 
 def _difference(
-    axes: Axes, new: list[Side], old: list[Side], judge: Judge, told: CountedEntry
+    part: QuestionPart, new: list[Side], old: list[Side], judge: Judge, told: CountedEntry
 ) -> Narrow | None:
-    """The first narrow residual, if the residuals on both sides are narrow or empty."""
+    """The first narrow residual, if the residuals on both sides are narrow or empty.
+
+    What the new query has more is no difference if these are groups that it shows openly.
+    """
+    axes = part.axes
     gone, come = subtract_boxes(old, new, axes), subtract_boxes(new, old, axes)
     if gone is None or come is None or not (gone or come):
+        return None
+    if not gone and shows_openly(part, come):
         return None
     count = largest_size(told.entry, hull_cells(old, axes))
     by_size = told.by_size if judge.is_counted(told.entry) else frozenset()
@@ -199,7 +223,8 @@ def _difference(
     for parts, minuend in ((gone, old), (come, new)):
         if not parts:
             continue
-        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size))
+        groups = common_groups(told.entry, told.texts, parts, axes)
+        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size, groups))
         if narrow is None:
             return None
         found = found or narrow

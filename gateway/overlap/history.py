@@ -293,6 +293,14 @@ class EntryPosition:
         """The releases that contain the whole region, judged axis by axis."""
         return self.where({name: one.alone == 0 for name, one in self.plain.items()})
 
+    def inside(self) -> Rows:
+        """The releases of which a part may lie within the new region, judged axis by axis: the whole, or groups."""
+        kept = {}
+        for name, line in self.lines.items():
+            one = self.plain[name]
+            kept[name] = (one.shared > 0) & ((one.outside == 0) | line.grouped_parts)
+        return self.where(kept)
+
     def where(self, kept: dict[str, NDArray[np.bool_]]) -> Rows:
         """The releases all of whose parts are kept."""
         rows: Rows | None = None

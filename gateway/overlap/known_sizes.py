@@ -18,10 +18,13 @@ from typing import Final
 import numpy as np
 
 from gateway.overlap.history import EntryPosition, Index, RegionEntry
+from gateway.overlap.inner_sizes import inner_sizes
 from gateway.regions.boxes import Axes, Side, box_share, hull_cells
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, without_null
 
 _SURELY: Final = 6  # deviations: an analyst can draw thousands of times for almost nothing
+_MOST_BOXES: Final = 8  # of a residual: each is tried as the part that is large
+_UNLISTED: Final = 100  # groups that a key has whose values are found in the data, as `limits.expected_groups` assumes
 _MOST_AROUND: Final = 24  # how many of the tightest regions around are tried
 
 
@@ -52,14 +55,34 @@ def largest_size(entry: RegionEntry, around: Side) -> float | None:
     return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
 
 
-def groups_in(entry: RegionEntry, around: Side) -> int:
-    """The number of groups that intersect these cells; one if it is unknown."""
+def groups_in(entry: RegionEntry, around: Side, beside: frozenset[str] = frozenset()) -> int:
+    """The number of groups that intersect these cells; one if it is unknown. Keys with texts in `beside` do not count."""
     found = 1
     for key, grouping in zip(entry.keys, entry.groupings, strict=True):
+        if key.text in beside:
+            continue
         if grouping is not None and grouping.axis.name in around:
             found *= max(1, len(grouping.places_within(around[grouping.axis.name])))
         else:
             found *= max(1, len(key.values or ()))
+    return found
+
+
+def common_groups(
+    entry: RegionEntry, texts: frozenset[str], parts: Sequence[Side], axes: Axes
+) -> int:
+    """Into how many groups the rows are divided by the keys of the release that have these texts; NULL is no group."""
+    around, found = hull_cells(parts, axes), 1
+    for key, grouping in zip(entry.keys, entry.groupings, strict=True):
+        if key.text not in texts:
+            continue
+        if key.values is None:
+            found *= _UNLISTED
+        elif grouping is None or grouping.cells is None:
+            found *= max(1, len(key.values))
+        else:
+            wanted = without_null(around.get(grouping.axis.name) or all_cells(grouping.axis))
+            found *= max(1, len(grouping.places_within(wanted)))
     return found
 
 
@@ -87,7 +110,10 @@ class KnownSize:
 
 
 def _known(count: float, entry: RegionEntry, groups: int) -> KnownSize:
-    return KnownSize(count, entry.deviation * sqrt(groups), entry.whole, entry.query_id)
+    """The size of so many groups. A unit may be in each of them where it does not count as 1: then it is their mean."""
+    parts = 1 if entry.whole else max(groups, 1)
+    wide = entry.deviation * sqrt(groups) / parts
+    return KnownSize(count / parts, wide, entry.whole, entry.query_id)
 
 
 def total_of(entry: RegionEntry) -> KnownSize | None:
@@ -132,6 +158,43 @@ class KnownSizes:
                     groups = groups_in(entry, parts[0])
                     return _known(count, entry, groups)
         return None
+
+    def are_surely_large(self, parts: Sequence[Side], least: int) -> bool:
+        """Whether there are certainly as many people: in these rows, or in some of them."""
+        if self._are_counted_large(parts, least):
+            return True
+        for one in parts[:_MOST_BOXES]:
+            for place, index in enumerate(self._indexes):
+                around, lying = self._lying.get(place, ({}, None))
+                if lying is None or around != one:
+                    lying = index.lying(one, (), self._axes)
+                sizes = inner_sizes(one, lying, self._axes)
+                if any(size.count - _SURELY * size.deviation >= least for size in sizes):
+                    return True
+        known = None if self._may_miss_null(parts) else self.left(parts)
+        return known is not None and known.is_large(least)
+
+    def _are_counted_large(self, parts: Sequence[Side], least: int) -> bool:
+        """The same for several boxes that were counted together.
+
+        INVARIANT: NULL that was counted and is not in the boxes makes them no larger.
+        """
+        wanted = {frozenset(one.items()) for one in parts}
+        return len(parts) > 1 and any(
+            known.is_large(least)
+            for index in self._indexes
+            for entry in index.exactly(parts, self._axes)
+            if {frozenset(one.items()) for one in entry.sides} == wanted
+            if (known := total_of(entry)) is not None
+        )
+
+    def _may_miss_null(self, parts: Sequence[Side]) -> bool:
+        """Whether the boxes leave NULL out, which the difference of two counts may contain."""
+        return any(
+            self._axes[name].nullable and not cells.null
+            for one in parts
+            for name, cells in one.items()
+        )
 
     def left(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if they are the difference of two counted regions."""

@@ -36,8 +36,8 @@ SLIVER: Final = 0.05
 @dataclass(frozen=True, slots=True)
 class Residual:
     """The residual of a minuend. `count` is an upper bound of the units in `within`, if known; `group` that of
-    one of its groups, if both queries have the same groups. On the axes in `by_size` cells do not count: these divide
-    groups.
+    one of its groups, if both queries have the same groups, and `groups` how many of these the residual is divided into.
+    On the axes in `by_size` cells do not count: these divide groups.
     """
 
     parts: Sequence[Side]
@@ -46,6 +46,7 @@ class Residual:
     count: float | None
     group: float | None = None
     by_size: frozenset[str] = frozenset()
+    groups: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +64,31 @@ class Judge:
         self._sizes = sizes
         self._axes = axes
 
-    def narrow(  # noqa: PLR0911 - one answer for each way to know
-        self, residual: Residual
-    ) -> Narrow | None:
+    def narrow(self, residual: Residual) -> Narrow | None:
         least = self._rules.min_units
         counting = least > 1
         known = self._sizes.exactly(residual.parts) if counting else None
         if known is not None and known.is_small(least):
             return self._too_small(residual)
-        if known is not None and known.is_large(least):
-            return None
         mine = box_share(residual.parts, residual.minuend, self._axes)
         few = self._few(residual)
         small = counting and self._small(residual, mine)
-        if not few and not small and (mine is None or mine > SLIVER):
-            return None
         if counting and (few or small):
             known = self._sizes.grouped(residual.parts) or self._sizes.left(residual.parts)
             if known is not None and known.is_small(least):
                 return self._too_small(residual)
-            if known is not None and known.is_large(least):
-                return None
-        if few or small:
-            return self._too_small(residual)
-        about = self._sizes.about(residual.parts) if counting else None
-        return self._too_small(residual) if about is not None and about < least else None
+        if not few and not small and not self._is_thin(residual, mine):
+            return None
+        if counting and self._sizes.are_surely_large(residual.parts, least * residual.groups):
+            return None
+        return self._too_small(residual)
+
+    def _is_thin(self, residual: Residual, mine: float | None) -> bool:
+        """True if the tightest counted region around a sliver gives too few people for it."""
+        if self._rules.min_units <= 1 or mine is None or mine > SLIVER:
+            return False
+        about = self._sizes.about(residual.parts)
+        return about is not None and about < self._rules.min_units
 
     def is_counted(self, entry: RegionEntry) -> bool:
         """True if the sizes of its groups are known well enough to decide alone: the whole is certainly large."""

@@ -1,13 +1,13 @@
 """Values of the auditor: the new query and its parts, and an earlier answer as trackers see it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
 from gateway.overlap.history import Index, RegionEntry
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
-from gateway.regions.cells import Cells, intersection, is_empty
+from gateway.regions.cells import Cells, all_cells, intersection, is_empty, without_null
 from gateway.regions.scope import ReleaseScope
 
 
@@ -53,6 +53,31 @@ class RegionAnswer:
     variance: float
     count: float | None
     entry: RegionEntry
+
+
+def shows_openly(part: QuestionPart, rows: Sequence[Side]) -> bool:
+    """Whether these rows are groups of the new table: it shows them by itself, whatever was answered before.
+
+    INVARIANT: groups whose boundaries the query chose are conditions, and none of these.
+    """
+    keys = {key.axis.name: key for key in part.keys}
+    if not keys or len(part.sides) != 1 or len(keys) != len(part.texts):
+        return False
+    if any(one.chosen for one in part.keys):
+        return False
+    return bool(rows) and all(_is_of_groups(one, part, keys) for one in rows)
+
+
+def _is_of_groups(rows: Side, part: QuestionPart, keys: Mapping[str, KeyGrouping]) -> bool:
+    [whole] = part.sides
+    for name in sorted({*rows, *whole}):
+        around = whole.get(name) or all_cells(part.axes[name])
+        cells = rows.get(name) or all_cells(part.axes[name])
+        if name in keys:
+            around = intersection(keys[name].groups_meeting(cells), around)
+        if without_null(around) != without_null(cells):
+            return False
+    return True
 
 
 def cut_sides(sides: Iterable[Side], name: str, cells: Cells) -> list[Side]:

@@ -17,6 +17,7 @@ from gateway.regions.cells import is_fine
 
 MOST_NAMED: Final = 3
 _STAGED: Final = re.compile(r"value_of\([0-9a-f]{64}\)|\b[0-9a-f]{64}\b")
+_MOST_LISTED: Final = 10_000  # groups by each value of a column with more values are not listed
 THIS: Final = ""  # the query id of the other parts of the question itself
 
 
@@ -28,7 +29,8 @@ def unreadable_refusal(condition: str) -> OverlapRefused:
     return OverlapRefused(
         Code.UNREADABLE_CONDITION,
         f"the gateway cannot tell which rows `{shown}` selects",
-        "compare columns with constants by `=`, `<`, BETWEEN, IN or IS NULL, combined with AND, OR and NOT",
+        "compare columns with constants by `=`, `<`, BETWEEN, IN or IS NULL, combined with AND, OR and NOT; "
+        "or group by the column, and leave the condition out",
     )
 
 
@@ -36,7 +38,7 @@ def small_refusal(query_id: str, rules: Auditing) -> OverlapRefused:
     return OverlapRefused(
         Code.SMALL_GROUP,
         f"according to the answer to {_named([query_id])}, these are fewer than {rules.min_units} people",
-        "select more people: remove a condition, or widen it",
+        "select more people: remove a condition or widen it, such as to a month instead of a day",
     )
 
 
@@ -85,8 +87,14 @@ def _hint(name: str | None, axes: Axes) -> str:
     axis = axes[name]
     if not axis.readable:
         return "keep the condition of the earlier query"
-    if axis.kind is AxisKind.STEPS and is_fine(axis):
+    if axis.kind is not AxisKind.STEPS or not is_fine(axis):
+        return f"keep the conditions on `{name}` of the earlier query, or use GROUP BY `{name}` in one query"
+    if axis.size is None or axis.size > _MOST_LISTED:
         return (
-            f"change the bounds of `{name}` by larger steps, or use GROUP BY `{name}` in one query"
+            f"let bounds of `{name}` begin on round steps, such as whole days or thousands, and load the table or "
+            "chart with GROUP BY these steps first: bounds may move over groups that it shows to be large"
         )
-    return f"keep the conditions on `{name}` of the earlier query, or use GROUP BY `{name}` in one query"
+    return (
+        f"load the table or chart with GROUP BY `{name}` and the same other conditions first: bounds may move over "
+        f"groups that it shows to be large; or change the bounds of `{name}` by larger steps"
+    )

@@ -5,7 +5,7 @@ answers estimates one atom with, at best, the variance of weighted least squares
 people, or 16 times the variance of the new query, whichever is more. An atom that can be estimated that well
 now, could not before, and is narrow, is isolated.
 
-An atom that equals the new region is no difference, and is not tested.
+An atom that equals the new region is no difference, and is not tested; nor are rows that are groups of the new table.
 
 Every further query divides atoms, and an estimate of two halves together is an estimate of neither half. So
 slabs are tested too: all atoms within a class of cells that is narrow along one axis. An estimate of a slab and
@@ -25,9 +25,9 @@ from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.axis_index import PartCounts
 from gateway.overlap.differencing import Clash, limit_of, nearest_groups
 from gateway.overlap.history import EntryPosition, RegionEntry, as_float
-from gateway.overlap.known_sizes import groups_in, largest_size
+from gateway.overlap.known_sizes import common_groups, groups_in, largest_size
 from gateway.overlap.narrow import Judge, Residual
-from gateway.overlap.question_part import QuestionPart, RegionAnswer
+from gateway.overlap.question_part import QuestionPart, RegionAnswer, shows_openly
 from gateway.overlap.slabs import find_slabs, narrow_atoms
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, hull_cells
@@ -140,18 +140,22 @@ def _narrow(
     judge: Judge,
 ) -> list[Clash] | None:
     parts = atoms.pieces(several)
+    if shows_openly(part, parts):
+        return None
     having: list[int] = np.flatnonzero(atoms.members[:, several].any(axis=1)).tolist()
     whole = [row for row in having if atoms.members[row, several].all()] or having
     tightest = min(whole, key=lambda row: (int(atoms.members[row].sum()), row))
+    with_it = [answers[row - 1] for row in having if row]
+    divided = (common_groups(one.entry, part.texts, parts, part.axes) for one in with_it)
+    groups = min(divided, default=1)  # a release without these keys shows their sum alone
     if tightest == 0:
-        residual = Residual(parts, part.sides, part.sides, None)
+        residual = Residual(parts, part.sides, part.sides, None, groups=groups)
     else:
         one = answers[tightest - 1]
-        residual = Residual(parts, one.sides, one.sides, one.count)
+        residual = Residual(parts, one.sides, one.sides, one.count, groups=groups)
     narrow = judge.narrow(residual)
     if narrow is None:
         return None
-    with_it = [answers[row - 1] for row in having if row]
     return [Clash(one.entry, narrow.axis) for one in with_it or answers]
 
 

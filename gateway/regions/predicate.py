@@ -16,6 +16,7 @@ from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
 from gateway.regions.cells import NameCells
 from gateway.regions.choices import MOST_RESULTS, as_choice, distribute_choice
+from gateway.regions.listed_values import tabulate_listed
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import MIRRORED, OPPOSITE, conjunction, normal
 from gateway.regions.region import (
@@ -114,9 +115,11 @@ def _read(scalar: Scalar, bases: Bases) -> TruthRegions | None:  # noqa: PLR0911
                 members = [_equal(scalar, one) for one in scalar.parts[1:]]
                 return _turned(_both([_turned(truth_of(one, bases)) for one in members]))
     found = _over_one(scalar, bases)
-    if found is not None:
-        return found
-    return _taken_apart(scalar, bases)
+    if found is None:
+        found = _taken_apart(scalar, bases)
+    if found is None:
+        found = _over_listed(scalar, bases)
+    return found
 
 
 def _both(truths: list[TruthRegions]) -> TruthRegions:
@@ -151,6 +154,24 @@ def _over_one(scalar: Scalar, bases: Bases) -> TruthRegions | None:
         return None
     true, false = found
     return TruthRegions(region_of_cells(base.axis, true), region_of_cells(base.axis, false))
+
+
+def _over_listed(scalar: Scalar, bases: Bases) -> TruthRegions | None:
+    """The regions of a condition over several columns with few listed values, computed for all combinations."""
+    there = [bases[one] for one in sorted(column_ids(scalar))]
+    table = tabulate_listed(scalar, there)
+    if table is None:
+        return None
+    true, false = NOTHING, NOTHING
+    for value, box in table:
+        region = EVERYTHING
+        for axis, cells in box:
+            region = region.meet(region_of_cells(axis, cells))
+        if value is True:
+            true = true.join(region)
+        elif value is False:
+            false = false.join(region)
+    return TruthRegions(true, false)
 
 
 def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition

@@ -23,7 +23,7 @@ from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import DistanceOrigin, Rows, Slot, Total, Units
 
-MOST_COUNTED: Final = 2_000
+MOST_COUNTED: Final = 4_000  # the days of ten years
 """In how many groups the sizes are kept for the auditor."""
 # no value of these is made NULL at the scan where the source has one
 _ALWAYS_THERE: Final = frozenset({Family.WHOLE, Family.DATE, Family.BOOLEAN})

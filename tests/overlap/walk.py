@@ -1,6 +1,6 @@
 """Asks sequences one statement after the other, as the pipeline does: bound, analysed, audited, then remembered."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -34,7 +34,7 @@ SPREAD = Fraction(800)  # of Laplace noise at a scale of 20, which is that of th
 
 @dataclass(frozen=True)
 class Told:
-    """What a part is about, and how its groups are counted, if they are; `rows` is R."""
+    """What a part is about, and how its groups are counted, if they are; `rows` is how often one unit counts."""
 
     scope: ReleaseScope
     counting: Counting | None
@@ -42,13 +42,13 @@ class Told:
 
 
 @cache
-def parts(catalog: str, sql: str) -> tuple[Told, ...]:
-    """What a statement is about, part by part."""
+def parts(catalog: str, sql: str, now: datetime = NOON) -> tuple[Told, ...]:
+    """What a statement is about at this moment, part by part."""
     cut = bind(sql, policy(catalog).dataset)
     assert isinstance(cut, Cut), sql
     known = {one.name: _computed(one) for one in free_stages(cut)}
     names = {step.name: f"{sql} {step.name}" for step in cut.steps}
-    return tuple(one for each in cut.releases for one in _parts(each.plan, known, names))
+    return tuple(one for each in cut.releases for one in _parts(each.plan, now, known, names))
 
 
 def _computed(stage: Stage) -> StagedRows:
@@ -63,19 +63,21 @@ def scopes(catalog: str, sql: str) -> tuple[ReleaseScope, ...]:
 
 def _parts(
     plan: Aggregate,
+    now: datetime,
     known: Mapping[str, StagedRows] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Iterator[Told]:
-    folded = fold_moments(plan, NOON)
+    folded = fold_moments(plan, now)
     assert isinstance(folded, Aggregate)
     analysed = partial(analyze_release, pairs=True, enumerated_groups=10_000, min_units=10)
     for part in analyze_grouping_sets(folded, analysed).parts:
         listed = part.groups if isinstance(part.groups, EnumeratedGroups) else None
         scope = scope_of(part.plan, listed, names or {}, known)
-        yield Told(scope, counting_of(part), part.rows)
+        counting = counting_of(part)
+        rows = 1 if counting is None else min(counting.most // part.whole, part.rows)
+        yield Told(scope, counting, rows)
         yield from (
-            Told(one, None, part.rows)
-            for one in aggregate_scopes(part.plan, scope, names or {}, known)
+            Told(one, None, rows) for one in aggregate_scopes(part.plan, scope, names or {}, known)
         )
 
 
@@ -103,13 +105,20 @@ def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
         except OverlapRefused as refusal:
             walk.refusal = refusal
             return walk
-        for place, one in enumerate(about):
-            query = f"q{walk.asked}"
-            counts = _counts(one, chance, case.price)
-            whole = one.counting is not None and not one.counting.from_below
-            release = f"{query}.r1.{place + 1}"
-            history.add(PriorRelease(release, query, one.scope, counts, spread, spread, whole))
+        remember(about, history, f"q{walk.asked}", chance, case.price)
     return walk
+
+
+def remember(
+    about: Sequence[Told], history: History, query: str, chance: np.random.Generator, price: int
+) -> None:
+    """Add what was answered, with noisy sizes of the invented people."""
+    spread = SPREAD / price**2
+    for place, one in enumerate(about):
+        counts = _counts(one, chance, price)
+        whole = one.counting is not None and not one.counting.from_below
+        release = f"{query}.r1.{place + 1}"
+        history.add(PriorRelease(release, query, one.scope, counts, spread, spread, whole))
 
 
 def _counts(told: Told, chance: np.random.Generator, price: int) -> tuple[int, ...] | None:

@@ -864,3 +864,47 @@ SELECT admitted, COUNT(*) FROM stays WHERE left_on < DATE '2024-03-01' AND left_
 -- of: hospital
 SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7;
 SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7 AND admitted <> DATE '2024-02-03';
+-- title: a window that rolls by a day, where no size of a day is known
+-- of: shop
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02';
+
+-- title: a window that rolls by a day of few, where the days of all are known
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND status = 'returned';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND status = 'returned';
+
+-- title: a window that rolls by a day, with one amount beside it
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND amount > 1500;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND amount > 1500;
+
+-- title: a window that rolls in one region of one sex, where the days of all are known
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id) WHERE order_date >= DATE '2026-03-01' AND c.region = 'west' AND c.sex = 'f';
+SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id) WHERE order_date >= DATE '2026-03-02' AND c.region = 'west' AND c.sex = 'f';
+
+-- title: a table of coupons that rolls by a day, where the days are known
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT coupon, COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' GROUP BY 1;
+SELECT coupon, COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' GROUP BY 1;
+
+-- title: the weeks are known, and a window rolls by a day
+-- of: shop
+SELECT date_trunc('week', order_date), COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-02' AND DATE '2026-03-29' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-04';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-05';
+
+-- title: days of one status known, and the window of another
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE status = 'paid' AND order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01' AND status <> 'paid';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND status <> 'paid';
+
+-- title: a text in other letters, beside a year
+SELECT COUNT(*) FROM patients WHERE replace(region, 'w', 'b') = 'best' AND birth_year <= 1986;
+SELECT COUNT(*) FROM patients WHERE split_part(region, 'e', 1) = 'w' AND birth_year <= 1985;

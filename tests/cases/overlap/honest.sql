@@ -539,3 +539,18 @@ SELECT CASE WHEN left_on - admitted < 3 THEN 'short' WHEN left_on - admitted < 1
 -- title: who comes back within thirty days
 -- of: hospital
 SELECT COUNT(*) FILTER (WHERE admitted - before < 30), COUNT(*) FROM (SELECT admitted, lag(left_on) OVER (PARTITION BY person_id ORDER BY admitted) AS before FROM stays) s;
+-- title: a window that rolls by a day, where a chart shows the days
+-- of: shop
+SELECT order_date, COUNT(*) FROM orders WHERE order_date BETWEEN DATE '2026-02-20' AND DATE '2026-03-20' GROUP BY 1;
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-01';
+SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02';
+SELECT SUM(amount) FROM orders WHERE order_date >= DATE '2026-03-03';
+SELECT status, COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-03' GROUP BY 1;
+SELECT status, COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-04' GROUP BY 1;
+SELECT date_trunc('week', order_date), COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-05' GROUP BY 1;
+
+-- title: a window of moments that rolls by a day, where a chart shows the hours
+-- of: shop
+SELECT date_trunc('hour', ordered_at), COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-03-01 00:00:00Z' AND ordered_at < TIMESTAMPTZ '2026-03-04 00:00:00Z' GROUP BY 1;
+SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-03-01 08:15:21Z';
+SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-03-02 09:02:11Z';
