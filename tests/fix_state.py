@@ -100,17 +100,23 @@ def settings_on(urls: StateUrls, home: Path, **options: object) -> Settings:
         "state_owner_url": None
         if urls.owner is None
         else SecretStr(urls.owner.render_as_string(hide_password=False)),
+        **options,
     }
-    if options or not home.is_absolute():
-        return Settings(**own, **options)  # type: ignore[arg-type]  # pydantic checks them
-    given = {name: value for name, value in os.environ.items() if "GATEWAY" in name.upper()}
-    return _settings_of(os.getcwd(), tuple(sorted(given.items()))).model_copy(update=own)  # noqa: PTH109  # a text
+    is_told = any(name.upper().startswith("GATEWAY_") for name in os.environ)
+    if is_told or Path(".env").exists() or not all(map(_is_read, own.values())):
+        return Settings(**own)  # type: ignore[arg-type]  # pydantic checks them
+    return _defaults().model_copy(update=own)
+
+
+def _is_read(value: object) -> bool:
+    """Whether pydantic would take the value as it is."""
+    is_path = isinstance(value, Path) and value.is_absolute()
+    return value is None or is_path or isinstance(value, SecretStr)
 
 
 @functools.cache
-def _settings_of(directory: str, environment: tuple[tuple[str, str], ...]) -> Settings:
-    """What the environment and the directory say: to read it again for each test takes as long as to open a state."""
-    del directory, environment
+def _defaults() -> Settings:
+    """Settings of which nothing was said: to read them for each test takes as long as to open a state."""
     return Settings()
 
 
