@@ -1,10 +1,12 @@
 """States to work on: one embedded server for each test process, a database of its own for each test."""
 
+import functools
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
@@ -37,6 +39,7 @@ class StateServer:
 
     lease: Lease
     urls: StateUrls
+    _kept: list[psycopg.Connection] = field(default_factory=list, repr=False)
 
     @contextmanager
     def database(self, *, migrated: bool = True) -> Iterator[StateUrls]:
@@ -44,29 +47,45 @@ class StateServer:
         name = f"test_{secrets.token_hex(6)}"
         template = str(self.urls.application.database) if migrated else "template0"
         database = sql.Identifier(name)
-        # one connection for both ends: each new one costs the server as much as a dozen commits
-        with self.superuser() as connection:
-            connection.execute(
-                # copied as files: half the work of writing every page to the log first
-                sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY file_copy").format(
-                    database, sql.Identifier(template), sql.Identifier(OWNER)
-                )
+        self._run(
+            # copied as files: half the work of writing every page to the log first
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY file_copy").format(
+                database, sql.Identifier(template), sql.Identifier(OWNER)
             )
-            try:
-                assert self.urls.owner is not None
-                yield StateUrls(
-                    self.urls.application.set(database=name), self.urls.owner.set(database=name)
-                )
-            finally:
-                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
+        )
+        try:
+            assert self.urls.owner is not None
+            yield StateUrls(
+                self.urls.application.set(database=name), self.urls.owner.set(database=name)
+            )
+        finally:
+            self._run(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
+
+    def _run(self, statement: sql.Composed) -> None:
+        """Run it on the one connection that is kept: a new one costs the server as much as a dozen commits."""
+        with suppress(psycopg.OperationalError):  # a test may have ended it
+            if self._kept:
+                self._kept[0].execute("SELECT 1")
+        if not self._kept or self._kept[0].closed:
+            self._kept[:] = [psycopg.connect(self._superuser_dsn("postgres"), autocommit=True)]
+        self._kept[0].execute(statement)
+
+    def close(self) -> None:
+        """Close the connection that is kept."""
+        for one in self._kept:
+            one.close()
+        self._kept.clear()
 
     @contextmanager
     def superuser(self, database: str = "postgres") -> Iterator[psycopg.Connection]:
-        url = self.lease.address.url(
-            user=self.lease.superuser, password=self.lease.superuser_password, database=database
-        )
-        with psycopg.connect(dsn_of(url), autocommit=True) as connection:
+        with psycopg.connect(self._superuser_dsn(database), autocommit=True) as connection:
             yield connection
+
+    def _superuser_dsn(self, database: str) -> str:
+        password = self.lease.superuser_password
+        return dsn_of(
+            self.lease.address.url(user=self.lease.superuser, password=password, database=database)
+        )
 
 
 def dsn_of(url: URL) -> str:
@@ -75,14 +94,30 @@ def dsn_of(url: URL) -> str:
 
 def settings_on(urls: StateUrls, home: Path, **options: object) -> Settings:
     """Settings of a gateway whose state is this database."""
-    return Settings(
-        home=home,
-        state_url=SecretStr(urls.application.render_as_string(hide_password=False)),
-        state_owner_url=None
+    own = {
+        "home": home,
+        "state_url": SecretStr(urls.application.render_as_string(hide_password=False)),
+        "state_owner_url": None
         if urls.owner is None
         else SecretStr(urls.owner.render_as_string(hide_password=False)),
-        **options,  # type: ignore[arg-type]  # pydantic checks them
-    )
+        **options,
+    }
+    is_told = any(name.upper().startswith("GATEWAY_") for name in os.environ)
+    if is_told or Path(".env").exists() or not all(map(_is_read, own.values())):
+        return Settings(**own)  # type: ignore[arg-type]  # pydantic checks them
+    return _defaults().model_copy(update=own)
+
+
+def _is_read(value: object) -> bool:
+    """Whether pydantic would take the value as it is."""
+    is_path = isinstance(value, Path) and value.is_absolute()
+    return value is None or is_path or isinstance(value, SecretStr)
+
+
+@functools.cache
+def _defaults() -> Settings:
+    """Settings of which nothing was said: to read them for each test takes as long as to open a state."""
+    return Settings()
 
 
 @contextmanager
@@ -119,7 +154,8 @@ def state_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StateServ
         do_without_fsync(lease)
         urls = embedded_urls(lease, home)
         upgrade_state(urls)
-        yield StateServer(lease, urls)
+        with closing(StateServer(lease, urls)) as server:
+            yield server
 
 
 @pytest.fixture

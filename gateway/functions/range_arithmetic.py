@@ -15,7 +15,8 @@ from fractions import Fraction
 from math import ceil, exp, floor, gcd, isqrt, lcm, log, log10, trunc
 from typing import Final
 
-LARGEST: Final = Fraction(10**300)
+_LARGEST_WHOLE: Final = 10**300
+LARGEST: Final = Fraction(_LARGEST_WHOLE)
 """Beyond this nothing counts as bounded: a double would overflow soon, and our own fractions would grow."""
 _LONGEST_FRACTION: Final = 2**256
 _LONGEST_STEP: Final = 2**128
@@ -57,10 +58,13 @@ NOTHING: Final = Bounds(Fraction(0), Fraction(0), Fraction(1))
 
 def bounds(low: Fraction | int, high: Fraction | int, step: Fraction | int | None = None) -> Bounds:
     """Closed bounds, with fractions that stay short: ends are rounded outwards where they are long."""
-    first, last = Fraction(low), Fraction(high)
-    if first < -LARGEST or last > LARGEST:
+    first, last = _fraction(low), _fraction(high)
+    # whole numbers are compared: fractions take ten times as long, and every statement makes thousands of ranges
+    if first.numerator < -_LARGEST_WHOLE * first.denominator:
         return OPEN
-    pace = None if step is None else Fraction(step)
+    if last.numerator > _LARGEST_WHOLE * last.denominator:
+        return OPEN
+    pace = None if step is None else _fraction(step)
     if pace is not None and max(pace.numerator, pace.denominator) > _LONGEST_STEP:
         pace = None
     return Bounds(_down(first), _up(last), pace)
@@ -72,7 +76,12 @@ def range_bounds(range_: Range) -> Bounds:
 
 def constant_bounds(value: Fraction | int) -> Bounds:
     """Of one number: it is a multiple of itself."""
-    return bounds(value, value, abs(Fraction(value)) or 1)
+    exact = _fraction(value)
+    return bounds(exact, exact, exact if exact.numerator > 0 else -exact or 1)
+
+
+def _fraction(value: Fraction | int) -> Fraction:
+    return value if type(value) is Fraction else Fraction(value)
 
 
 def _down(value: Fraction) -> Fraction:
@@ -82,6 +91,8 @@ def _down(value: Fraction) -> Fraction:
 
 
 def _up(value: Fraction) -> Fraction:
+    if value.denominator <= _LONGEST_FRACTION:
+        return value
     return -_down(-value)
 
 

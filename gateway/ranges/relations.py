@@ -15,6 +15,7 @@ Ranges of expressions and relations: where the other rooms come in.
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
+from typing import Final
 
 from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.types import ColumnType, Family, Kind
@@ -31,6 +32,7 @@ from gateway.functions.range_arithmetic import (
     meet_bounds,
     range_bounds,
 )
+from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
 from gateway.plan.fields import Field, Label, Protected, is_number
 from gateway.plan.joins import Join, Mark, UnionAll
@@ -94,8 +96,21 @@ def ranges_of(node: Node, *, narrowed: bool = False) -> Mapping[str, Range]:
     return {name: range_ for name, range_ in there.items() if range_ is not None}
 
 
+_MOST_NODES: Final = 512
+# what is known by its identity is kept beside it, so that no other object has this id
+_known_columns: LruCache[tuple[int, bool], tuple[Node, Columns]] = LruCache(_MOST_NODES)
+
+
 def columns_of(node: Node, *, narrowed: bool) -> Columns:
-    """The bounds of the fields, open ones too."""
+    """The bounds of the fields, open ones too.
+
+    The binder, the policy, the analysis and the regions each ask this of the same nodes.
+    """
+    key = (id(node), narrowed)
+    return _known_columns.get(key, lambda: (node, _columns_of(node, narrowed=narrowed)))[1]
+
+
+def _columns_of(node: Node, *, narrowed: bool) -> Columns:
     below = [columns_of(one, narrowed=narrowed) for one in node.below]
     made = dict(_made(node, below, narrowed=narrowed))
     if narrowed:
@@ -113,7 +128,19 @@ def inner_columns(node: Node, *, narrowed: bool) -> Columns:
     return merged
 
 
+_MOST_DOMAINS: Final = 4_096
+_known_domains: LruCache[tuple[int, bool], tuple[Domain, Bounds]] = LruCache(_MOST_DOMAINS)
+
+
 def domain_bounds(domain: Domain, kind: ColumnType) -> Bounds:
+    """What a domain says of the values of a column of this type."""
+    if isinstance(domain, Anything):
+        return OPEN
+    key = (id(domain), kind.family is Family.TIMESTAMP)  # nothing else of a type counts
+    return _known_domains.get(key, lambda: (domain, _domain_bounds(domain, kind)))[1]
+
+
+def _domain_bounds(domain: Domain, kind: ColumnType) -> Bounds:
     match domain:
         case Interval(low, high, step):
             first, last = value_bounds(low), value_bounds(high)

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,9 +107,8 @@ def _sides(engine: str, mechanism: str) -> Iterator[Sides]:
             sources = duckdb_sources(home)
         else:
             sources = _in_postgresql(stack.enter_context(open_server(home / "source")))
-        yield stack.enter_context(
-            open_sides(StateServer(lease, urls), twin, home, sources, mechanism)
-        )
+        server = stack.enter_context(closing(StateServer(lease, urls)))
+        yield stack.enter_context(open_sides(server, twin, home, sources, mechanism))
 
 
 def _in_postgresql(lease: Lease) -> tuple[URL, URL]:

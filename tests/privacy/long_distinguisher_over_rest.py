@@ -8,7 +8,7 @@ as often as `trials` says, or more often. 1e-9 is the chance of a false accusati
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from fix_state import StateServer, scratch_server
 from fix_twin import a_twin_home
@@ -83,7 +83,8 @@ def _ground() -> Iterator[tuple[StateServer, Sources]]:
         urls = embedded_urls(lease, home / "state")
         upgrade_state(urls)
         source = stack.enter_context(open_server(home / "source"))
-        yield StateServer(lease, urls), stack.enter_context(neighbouring_sources(source))
+        server = stack.enter_context(closing(StateServer(lease, urls)))
+        yield server, stack.enter_context(neighbouring_sources(source))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 
 import pytest
@@ -11,14 +12,24 @@ from samples import draws
 from sensitivity.analyses import dataset, ends, plan_of, span, whole
 from sensitivity.reference import computed, conditions, expressions, holds
 
+from gateway.catalog.domains import Domain, Interval, Values
+from gateway.catalog.types import ColumnType, parse_type
 from gateway.functions import range_arithmetic as arithmetic
 from gateway.functions.range_arithmetic import Bounds, Range, bounds, divide, range_bounds
 from gateway.plan.fields import BOOLEAN, DOUBLE, INTEGER, NUMERIC, Field
-from gateway.plan.node import Node
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
 from gateway.ranges.expressions import bounds_of, narrow_columns
-from gateway.ranges.relations import aggregate_bounds, range_of, ranges_of
+from gateway.ranges.relations import (
+    _columns_of,
+    _domain_bounds,
+    aggregate_bounds,
+    columns_of,
+    domain_bounds,
+    range_of,
+    ranges_of,
+)
 
 _HUNDREDTH = Fraction(1, 100)
 _ends = st.tuples(st.integers(-9, 9), st.integers(0, 9)).map(lambda e: (e[0], e[0] + e[1]))
@@ -278,3 +289,35 @@ def test_range_is_found_in_time_when_sums_nest_deep() -> None:
     found = range_of(sum_, {"t.x": Range(Fraction(0), Fraction(5), None)})
     assert found is not None
     assert (found.low, found.high) == (Fraction(40), Fraction(45))
+
+
+@pytest.mark.parametrize("narrowed", [False, True])
+def test_bounds_of_a_node_are_the_same_when_they_come_from_memory(*, narrowed: bool) -> None:
+    """Node by node, in both readings: the same object the second time, and what is computed anew."""
+    of = dataset(3, {"x": ("integer", whole(5, 9)), "y": ("integer", whole(0, 100))})
+    sql = "SELECT x, SUM(y) FROM t WHERE y BETWEEN 10 AND 20 GROUP BY x"
+    plans = [plan_of(sql, of), plan_of(sql.replace("20", "30"), of)]
+    for node in [one for plan in plans for one in walk_nodes(plan)]:
+        assert columns_of(node, narrowed=narrowed) is columns_of(node, narrowed=narrowed)
+        assert columns_of(node, narrowed=narrowed) == _columns_of(node, narrowed=narrowed)
+    below = [columns_of(one.below[0], narrowed=narrowed) for one in plans]
+    assert (below[0] == below[1]) is not narrowed, "a filter narrows the plan that it is in"
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Values((date(2024, 1, 1), date(2024, 3, 1))),
+        Interval(date(2024, 1, 1), date(2024, 1, 31), Fraction(1)),
+        Interval(-3, 9, Fraction(3)),
+    ],
+    ids=repr,
+)
+def test_bounds_of_a_domain_are_those_of_its_column_when_they_come_from_memory(
+    domain: Domain,
+) -> None:
+    """A date among timestamps is its midnight in microseconds, whichever type was asked about first."""
+    types: list[ColumnType] = [parse_type("date"), parse_type("timestamp"), parse_type("date")]
+    for one in types:
+        assert domain_bounds(domain, one) == _domain_bounds(domain, one)
+        assert domain_bounds(domain, one) is domain_bounds(domain, one)

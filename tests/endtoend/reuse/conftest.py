@@ -15,6 +15,15 @@ def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
         yield one
 
 
+@pytest.fixture(autouse=True)
+def _processes_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test leaves no DuckDB process: with a hundred datasets there would be a hundred until the gateway closes."""
+    yield
+    if "houses" in request.fixturenames:
+        houses: Opened = request.getfixturevalue("houses")
+        houses.end_processes()
+
+
 @pytest.fixture(scope="module")
 def few(sample_server: Lease) -> Iterator[Opened]:
     """Another one with a state of its own, which commands can open; quick to read its policies again."""

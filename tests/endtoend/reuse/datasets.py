@@ -56,11 +56,20 @@ class Opened:
     urls: Mapping[str, URL] = field(repr=False)
     unused: Mapping[str, Iterator[str]] = field(repr=False)
     events: list[Event] = field(repr=False)
+    given: list[str] = field(default_factory=list, repr=False)
 
     def place(self, kind: str) -> "Place":
         dataset = next(self.unused[kind], None)
         assert dataset is not None, f"more datasets of the kind `{kind}` are needed"
+        self.given.append(dataset)
         return Place(self, dataset)
+
+    def end_processes(self) -> None:
+        """End what reads the sources of the datasets that were given: no later test asks them."""
+        served = self.asking.served.all()
+        for name in self.given:
+            served[name].close()
+        self.given.clear()
 
 
 @dataclass

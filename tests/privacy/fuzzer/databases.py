@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from fix_state import StateServer, scratch_server
@@ -43,5 +43,6 @@ def own_ground(name: str) -> Iterator[tuple[Server, Line]]:
         url = source.address.url(
             user=source.superuser, password=source.superuser_password, database="postgres"
         )
-        installation = stack.enter_context(new_installation(StateServer(lease, urls), twin, home))
+        server = stack.enter_context(closing(StateServer(lease, urls)))
+        installation = stack.enter_context(new_installation(server, twin, home))
         yield stack.enter_context(Server.open(url, name)), installation

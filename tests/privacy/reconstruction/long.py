@@ -7,7 +7,7 @@ alarm has a chance below 10^-6 for each line.
 """
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import islice
 
 from fix_state import StateServer, scratch_server
@@ -45,7 +45,7 @@ def main(questions: int) -> int:
             for audit in (AUDIT, NO_AUDIT)
             for number, budget in enumerate(_BUDGETS)
         }
-        server = StateServer(lease, urls)
+        server = stack.enter_context(closing(StateServer(lease, urls)))
         gateway = stack.enter_context(attacked(server, twin, home, people, ways))
         for name, way in ways.items():
             wrong += not _line(gateway, name, way, questions)
