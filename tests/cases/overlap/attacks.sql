@@ -834,3 +834,11 @@ SELECT SUM(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM vis
 -- title: a truth value in a function that nothing reads
 SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year >= 1921;
 SELECT SUM(ROUND((birth_year >= 1922)::integer * 0.7)) FROM patients WHERE region = 'west';
+
+-- title: without one income, in a subquery that compares the region
+SELECT SUM(birth_year) FROM patients WHERE region = 'north';
+SELECT COUNT(*) FROM patients p WHERE birth_year * 10 < (SELECT SUM(q.birth_year) FROM patients q WHERE q.region = p.region AND q.income <> 52311);
+
+-- title: with and without one income, in two subqueries for each public row
+SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
+SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region AND p.income <> 52311) FROM (VALUES ('north'), ('south')) r(region);

@@ -517,3 +517,8 @@ SELECT birth_year >= 1980, AVG(income) FROM patients GROUP BY 1;
 SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) rn FROM visits) t WHERE rn = 1;
 SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) rn FROM visits) t WHERE rn > 1;
 SELECT AVG(cost) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits ORDER BY patient_id, visit_date DESC) t;
+
+-- title: counts and sums beside public rows, and the regions as groups
+SELECT r.region, (SELECT COUNT(*) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT r.region, (SELECT AVG(income) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);

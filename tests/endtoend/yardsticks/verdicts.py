@@ -12,6 +12,7 @@ from endtoend.same_answer import differences, is_ordered, without_empty_groups
 
 from gateway.errors import Refusal
 from gateway.requests.request import Answer
+from gateway.units import Epsilon
 
 _DIGITS = 8  # what has no step of its own is rounded before it is added up
 
@@ -43,7 +44,7 @@ def verdicts(
 
 def _compared(case: Case, answer: Answer, expected: Result) -> Verdict:
     """Groups of few persons may be left out; all others have to be equal."""
-    word = "answered" if any(one.noisy for one in answer.columns) else "answered, public"
+    word = "answered" if answer.price > Epsilon.zero() else "answered, public"
     shown = without_empty_groups(answer, expected)
     there = _without_left_out(shown, expected)
     ordered = is_ordered(case.sql)
