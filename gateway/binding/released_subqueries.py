@@ -9,6 +9,7 @@ PostgreSQL gives for no rows: NULL, and 0 for a count. A group that was suppress
 
 INVARIANT: this only writes another statement. Which columns may be grouped by and compared, and what is released, is decided
 where that statement is bound. A column of the query around stands in an equality of the join alone, never below the release.
+A row meets one group at most, where PostgreSQL has one result: no two keys are equal to one value of the query around.
 """
 
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from gateway.binding.provenance.unions import using_columns
 from gateway.binding.scope import Scope, Visible
 from gateway.binding.select_list import has_window
 from gateway.binding.text.dialect import identifier, name_of_function
+from gateway.catalog.types import Family
 from gateway.plan.fields import Tie
 
 _MORE: Final = ("group", "having", "distinct", "order", "limit", "offset", "windows")
@@ -121,14 +123,25 @@ def _pair(
         return None
     for one, other in ((part.this, part.expression), (part.expression, part.this)):
         mine = inner.here(one)
-        if mine is not None and _is_outside(other, inner, outer):
-            return None if _is_of_person(mine) else (one, other)
+        if mine is None or not _is_outside(other, inner, outer):
+            continue
+        theirs = outer.here(other)
+        if _is_of_person(mine) or theirs is None or not _stay_apart(mine, theirs):
+            return None
+        return one, other
     return None
 
 
 def _is_of_person(column: Visible) -> bool:
     field = column.field
     return field is not None and (field.tie is not Tie.NONE or bool(field.keys))
+
+
+def _stay_apart(key: Visible, other: Visible) -> bool:
+    """Whether two keys are never equal to one value: numbers may be one as floats, though they are two groups."""
+    if key.type is None or key.type.family not in {Family.WHOLE, Family.EXACT}:
+        return True
+    return other.type is not None and other.type.family is not Family.FLOAT
 
 
 def _looks_out(node: exp.Expression, inner: Scope, outer: Scope) -> bool:

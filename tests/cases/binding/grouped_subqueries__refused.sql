@@ -73,3 +73,11 @@ SELECT p.region, SUM(p.income), (SELECT SUM(q.income) FROM patients q WHERE q.re
 -- title: public rows below rows of persons depend on public rows around them
 -- code: GW113
 SELECT r.region FROM regions r WHERE r.population > (SELECT COUNT(*) FROM patients p WHERE p.income > (SELECT MAX(q.population) FROM regions q WHERE q.region = r.region));
+
+-- title: whole numbers are compared with floats
+-- code: GW113
+SELECT r.x, (SELECT SUM(p.income) FROM patients p WHERE p.birth_year = r.x) FROM (SELECT 1980::double precision AS x) r;
+
+-- title: whole numbers are compared with what has no known type
+-- code: GW113
+SELECT r.x, (SELECT SUM(p.income) FROM patients p WHERE p.birth_year = r.x) FROM (SELECT pi() AS x) r;
