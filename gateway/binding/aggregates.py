@@ -55,6 +55,15 @@ def is_aggregate(node: exp.Expression) -> bool:
     return isinstance(node, exp.Anonymous) and name_of_function(node) in AGGREGATES
 
 
+def aggregates_in(node: exp.Expression) -> list[exp.Expression]:
+    """The aggregates in the expression, but for those of queries in it."""
+    if isinstance(node, (exp.Select, exp.SetOperation)):
+        return []
+    if is_aggregate(node):
+        return [node]
+    return [found for one in node.iter_expressions() for found in aggregates_in(one)]
+
+
 def boolean_as_end(node: exp.Expression) -> exp.Expression | None:
     """BOOL_OR(x) as the MAX of 1 where x is true and 0 where it is false, BOOL_AND and EVERY as the MIN; None of others.
 

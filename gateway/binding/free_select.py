@@ -5,26 +5,24 @@ that would hand on rows of persons is refused.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import AGGREGATES, Measures, is_aggregate
+from gateway.binding.aggregates import AGGREGATES, is_aggregate
 from gateway.binding.binder import Binder, Environment, FreeRelation, Leaf, Tree, tree_leaves
-from gateway.binding.constants import column_type
-from gateway.binding.expressions import ScalarBinder
-from gateway.binding.extensions import ENDS, is_end
-from gateway.binding.joins import unit_value_refusal
+from gateway.binding.extensions import ENDS
+from gateway.binding.joined_groups import JoinedGroups
+from gateway.binding.known_types import expression_type
 from gateway.binding.provenance.unions import using_columns
-from gateway.binding.scope import FromRelation, Scope, Visible, column_text
+from gateway.binding.scope import FromRelation, Scope, column_text
 from gateway.binding.sources import replace_table
 from gateway.binding.text.dialect import fold_name, name_of_function, result_name
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
-from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.errors import Code, UnsupportedSql
 from gateway.functions.table import CALLED
-from gateway.plan.fields import BOOLEAN, DOUBLE, Field, common_type, plain
-from gateway.plan.scalars import Scalar, StagedValue
+from gateway.plan.fields import common_type, plain
 
 _WHOLE = re.compile(r"[0-9]{1,1000}")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)
@@ -50,20 +48,22 @@ class FreeSelect:
             self._replace(leaf)
             for column in _read_in_from(leaf.node):
                 _check_outside(column, scope)
-        for part in self._parts():
+        groups = JoinedGroups(self._queries, self._node, self._around, found)
+        for part in list(self._parts()):
             for column in _own_columns(part):
                 # constants stand under the bare name of the table they replace
                 column.set("db", None)
                 if not isinstance(column.this, exp.Star):
                     _check_outside(column, scope)
             for query in _own_queries(part):
-                relation = self._queries.query(query, self._around, scope, "")
-                if not isinstance(relation, FreeRelation):
-                    raise unit_value_refusal()
+                relation = groups.bind(query, scope)
+                if relation is None:
+                    continue
                 if relation.query is not query:
                     query.replace(relation.query)
                 if len(relation.types) == 1:
                     self._values[id(relation.query)] = relation.types[0]
+        scope.sources += groups.sources
         return self._free(scope, found)
 
     def _replace(self, leaf: Leaf) -> None:
@@ -164,39 +164,6 @@ def may_return_rows(node: exp.Expression) -> bool:
     return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
 
 
-def expression_type(
-    node: exp.Expression, scope: Scope, values: Mapping[int, ColumnType | None] | None = None
-) -> ColumnType | None:
-    """The type of an expression of the twin, where it can be told here.
-
-    `values` are the types of the queries in it that give one column.
-    """
-
-    def lookup(column: exp.Column) -> Visible:
-        seen = scope.find(column)
-        field = None if seen.type is None else Field(f"x.{seen.name}", seen.type)
-        return Visible(seen.name, seen.type, field)
-
-    def special(one: exp.Expression) -> Scalar | None:
-        if is_end(one):
-            return StagedValue("", DOUBLE)
-        if is_aggregate(one):
-            return StagedValue("", Measures(ScalarBinder(lookup, "UTC")).measure(one).type)
-        if isinstance(one, exp.Exists):
-            return StagedValue("", BOOLEAN)
-        if isinstance(one, exp.Subquery):
-            kind = (values or {}).get(id(one.this))
-            return None if kind is None else StagedValue("", kind)
-        return None
-
-    try:
-        if isinstance(node, exp.Cast):
-            return column_type(node.args["to"])  # whatever is cast, this comes out
-        return ScalarBinder(lookup, "UTC", None, special).bind(node).type
-    except Refusal:
-        return None
-
-
 def _named(column: exp.Column, scope: Scope) -> list[FromRelation]:
     wanted = fold_name(column.args["table"])
     found = [one for one in scope.sources if one.alias == wanted]
@@ -282,8 +249,11 @@ def _check_outside(column: exp.Column, scope: Scope) -> None:
     """A free query is asked once, so it cannot depend on rows of persons around it."""
     if scope.may_have(column):
         return
+    crossed = False
     for around in scope.around():
-        if around.protected and around.here(column) is not None:
+        if (around.protected and around.here(column) is not None) or (
+            crossed and around.may_have(column)
+        ):
             raise UnsupportedSql(
                 Code.CORRELATED,
                 f"`{column_text(column)}` is a column of the outer query",
@@ -291,3 +261,4 @@ def _check_outside(column: exp.Column, scope: Scope) -> None:
             )
         if around.may_have(column):
             return
+        crossed = crossed or around.protected

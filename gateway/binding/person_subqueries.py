@@ -343,8 +343,8 @@ def _unrelated() -> UnsupportedSql:
     return UnsupportedSql(
         Code.CORRELATED,
         "the subquery reads protected rows by more than the person of the outer row",
-        "compare the unit keys in its WHERE clause; for an aggregate over all persons join a subquery that groups by the"
-        " compared columns",
+        "compare the unit keys in its WHERE clause; or, for one aggregate over all persons, other columns by `=` alone; or join"
+        " a subquery that groups by the compared columns",
     )
 
 

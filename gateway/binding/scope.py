@@ -96,8 +96,8 @@ class Scope:
                 raise UnsupportedSql(
                     Code.CORRELATED,
                     f"`{column_text(column)}` is a column of the outer query",
-                    "join a subquery that groups by the compared columns; only EXISTS and IN may use the outer query's"
-                    " unit key",
+                    "one aggregate may compare it by `=` alone with a column of its own; else join a subquery that groups"
+                    " by the compared columns",
                 )
         self.refuse_unread(column)
         raise unknown_column_refusal(column)

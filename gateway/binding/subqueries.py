@@ -1,7 +1,8 @@
 """Queries inside the expressions of a SELECT over rows of persons.
 
 EXISTS and IN over rows of persons become a mark: a column that says whether a row of the same person goes
-with it. Anything that is free is released or read first and becomes a constant.
+with it. Anything that is free is released or read first and becomes a constant. An aggregate for each value of compared
+columns is released by these columns, and its groups are joined.
 
 INVARIANT: a mark is made by `Mark`, which asks for an equality of both unit keys; names of the query
 around are seen by the conditions of EXISTS and IN alone, one level out.
@@ -11,6 +12,8 @@ from sqlglot import exp
 
 from gateway.binding.binder import (
     Environment,
+    FreeRelation,
+    Leaf,
     ProtectedRows,
     SelectRows,
     Tree,
@@ -22,16 +25,20 @@ from gateway.binding.join_order import (
     conjoin,
     conjunct_nodes,
     naming_key,
+    refresh_column,
 )
-from gateway.binding.joins import JoinBinder, is_protected_tree, looks_out
+from gateway.binding.joins import JoinBinder, is_protected_tree, looks_out, unit_value_refusal
 from gateway.binding.operands import compare
 from gateway.binding.person_subqueries import Inside, PersonQuery
+from gateway.binding.released_subqueries import GroupedSubquery, read_grouped
+from gateway.binding.scope import FromRelation, Visible
 from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
 from gateway.binding.staging import StageBinder
+from gateway.binding.text.dialect import fold_name
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Protected
-from gateway.plan.joins import Mark
+from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter
 from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids
@@ -63,6 +70,9 @@ class SubqueryBinder:
             if is_protected_tree(tree) and looks_out(query, tree, rows.scope):
                 if not isinstance(rows.plan.label, Protected):
                     raise _nested()
+                grouped = read_grouped(query, tree, rows.scope, rows.queries.cutting.hidden)
+                if grouped is not None:
+                    return self._of_groups(grouped, tree, known)
                 return PersonQuery(rows, query, tree, around, SubqueryBinder).value()
             relation = rows.queries.select(query, rows.around, rows.scope, tree)
             if not isinstance(relation, ProtectedRows):
@@ -76,6 +86,31 @@ class SubqueryBinder:
                 "aggregate in the subquery",
             )
         return self._staging().value(relation)
+
+    def _of_groups(self, grouped: GroupedSubquery, tree: Tree, known: frozenset[str]) -> Scalar:
+        """The value of each row: that of the released group with the values that it is compared with."""
+        rows, cutting = self._rows, self._rows.queries.cutting
+        relation = rows.queries.select(grouped.query, rows.around, rows.scope, tree)
+        cutting.restore(known)
+        if not isinstance(relation, FreeRelation):
+            raise unit_value_refusal()
+        node = exp.Subquery(this=relation.query)
+        joined = self._staging().relation(Leaf(FromRelation("groups", ()), node, relation))
+        if len(joined.fields) != len(relation.names):
+            raise _unknown_type()
+        columns = dict(zip(relation.names, joined.fields, strict=True))
+
+        def lookup(column: exp.Column) -> Visible:
+            table = column.args.get("table")
+            if table is None or fold_name(table) != grouped.alias:
+                return rows.lookup(column)
+            field = columns[fold_name(column.this)]
+            return refresh_column(Visible(field.id, field.type, field), rows.plan.fields)
+
+        scalars = ScalarBinder(lookup, cutting.zone)
+        condition = scalars.condition(grouped.condition, filtering=True)
+        rows.plan = Join(rows.plan, joined, condition, outer=True)
+        return scalars.bind(grouped.value)
 
     def _bound(
         self, query: exp.Expression, what: tuple[Scalar, ...] | None, *, filtering: bool
@@ -211,6 +246,14 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
             "NOT IN and computed IN are not supported over columns that may be NULL",
             "use EXISTS or NOT EXISTS",
         )
+
+
+def _unknown_type() -> UnsupportedSql:
+    return UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        "the type of a column of the correlated subquery is not known",
+        "cast the columns that it compares and the value that it returns",
+    )
 
 
 def _nested() -> UnsupportedSql:

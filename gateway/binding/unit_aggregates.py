@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import PER_UNIT, Measures, boolean_as_end, is_aggregate
+from gateway.binding.aggregates import (
+    PER_UNIT,
+    Measures,
+    aggregates_in,
+    boolean_as_end,
+    is_aggregate,
+)
 from gateway.binding.binder import Key
 from gateway.binding.calls import make_call
 from gateway.binding.expressions import Lookup, ScalarBinder, Subqueries
@@ -40,7 +46,7 @@ class PerUnitGrouping:
 
     def collect(self, parts: list[exp.Expression]) -> None:
         """Bind the aggregates in these expressions: before the plan, which they may still extend."""
-        for node in (found for part in parts for found in _aggregates(part)):
+        for node in (found for part in parts for found in aggregates_in(part)):
             end = boolean_as_end(node)
             measure = self._binder.measure(end or node)
             if end is not None:
@@ -92,11 +98,3 @@ class PerUnitGrouping:
             return None
 
         return ScalarBinder(self._ungrouped, self._zone, None, known)
-
-
-def _aggregates(node: exp.Expression) -> list[exp.Expression]:
-    if isinstance(node, (exp.Select, exp.SetOperation)):
-        return []
-    if is_aggregate(node):
-        return [node]
-    return [found for one in node.iter_expressions() for found in _aggregates(one)]

@@ -148,7 +148,10 @@ def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node
 
 
 def _few(side: Node, most: int, name: str) -> Node:
-    """At most so many rows of each person."""
+    """At most so many rows of each person; a side that was cut to no more is left as it is."""
+    there = _kept(side)
+    if there is not None and there <= most:
+        return side
     # a sample is of the rows of each person, also where no column has the person; `order` is completed later, as of
     # every window
     units = tuple(Ref(one) for one in side.fields if one.tie is Tie.ALWAYS)
@@ -156,6 +159,33 @@ def _few(side: Node, most: int, name: str) -> Node:
     numbered = Window(side, ((name, call),))
     few = Call("<=", (Ref(numbered.fields[-1]), Literal(most, BIGINT)), BOOLEAN)
     return Filter(numbered, few)
+
+
+def _kept(side: Node) -> int | None:
+    """To how many rows of each person a cut below has brought the side; None: there is none.
+
+    INVARIANT: what stands between the side and the cut adds no row and changes the person of none, so that another cut to as
+    many rows would leave out no row.
+    """
+    while isinstance(side, Filter | Mark | Project | Window):
+        if isinstance(side, Filter) and (most := _most_of_sample(side)) is not None:
+            return most
+        side = side.child
+    return None
+
+
+def _most_of_sample(node: Filter) -> int | None:
+    """How many rows of each person a filter of `_few` keeps; None of any other filter."""
+    condition, below = node.condition, node.child
+    if not isinstance(below, Window) or not isinstance(condition, Call):
+        return None
+    match condition.function, condition.parts:
+        case "<=", (Ref(field=number), Literal(value=int(most))):
+            sampled = any(
+                name == number.id and call.function == "sample_number" for name, call in below.items
+            )
+            return most if sampled else None
+    return None
 
 
 def _unbounded() -> Unbounded:

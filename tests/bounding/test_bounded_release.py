@@ -111,6 +111,35 @@ def test_exists_over_the_same_persons_rows_is_cut_where_pairs_are_compared() -> 
         assert shown.count("sample_number()") == cuts
 
 
+def dearer(child: Node, inner: Node, alias: str, name: str) -> Mark:
+    """EXISTS over rows of the same person that cost more than the row of `a`."""
+    person = equal(ref(child, "a.patient_id"), ref(inner, f"{alias}.patient_id"))
+    more = Call("<", (ref(child, "a.cost"), ref(inner, f"{alias}.cost")), BOOLEAN)
+    return Mark(child, inner, both_of(person, more), name)
+
+
+def test_rows_that_were_cut_are_not_cut_again_to_as_many() -> None:
+    """A second EXISTS finds the rows of a person as few as it needs them: another cut would leave out none."""
+    marked = dearer(scan("visits", "a"), scan("visits", "b"), "b", "m")
+    for child in (marked, Filter(marked, Ref(marked.fields[-1]))):
+        shown = explain_plan(bound_joins(dearer(child, scan("visits", "c"), "c", "n"), NOTHING))
+        assert shown.count("<= cast(6553 as bigint)") == 1, "the rows that both look at"
+        assert shown.count("<= cast(10 as bigint)") == 2, "the rows that each looks for"
+
+
+def test_rows_are_cut_again_when_fewer_are_needed_or_rows_were_added() -> None:
+    """A cut to 6,553 rows is no cut to ten, and pairs of rows that were cut are more than these rows."""
+    marked = dearer(scan("visits", "a"), scan("visits", "b"), "b", "m")
+    pairs = Join(
+        scan("visits", "c"),
+        other := scan("visits", "d"),
+        equal(ref(scan("visits", "c"), "c.patient_id"), ref(other, "d.patient_id")),
+    )
+    shown = explain_plan(bound_joins(dearer(marked, pairs, "c", "n"), NOTHING))
+    assert shown.count("<= cast(10 as bigint)") == 3, "the rows of `b` and `d`, and those of `a`"
+    assert shown.count("<= cast(6553 as bigint)") == 3, "the rows of `a` and `c`, and the pairs"
+
+
 def test_exists_over_public_rows_needs_a_key_where_pairs_are_compared() -> None:
     """Otherwise every row of a person would be held against every public row."""
     one, other = scan("patients", "a"), scan("regions", "b")

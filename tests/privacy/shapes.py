@@ -88,6 +88,14 @@ SHAPES = (
         "SELECT COUNT(*) FROM patients WHERE income > (SELECT AVG(income) FROM patients)",
     ),
     Shape(
+        "above the mean of each region",
+        "SELECT COUNT(*) FROM patients p WHERE income > (SELECT AVG(q.income) FROM patients q WHERE q.region = p.region)",
+    ),
+    Shape(
+        "a sum for each public row",
+        "SELECT code, (SELECT SUM(cost) FROM visits WHERE diagnosis = code) AS spent FROM codes",
+    ),
+    Shape(
         "count with filters",
         "SELECT COUNT(*) FILTER (WHERE smoker), COUNT(*) FILTER (WHERE income >= 200000) FROM patients",
     ),

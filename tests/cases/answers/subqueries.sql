@@ -69,3 +69,33 @@ SELECT COUNT(*) FROM patients WHERE birth_year IN ((SELECT MAX(population) FROM 
 
 -- title: a lateral-free nest of four
 SELECT MAX(n) FROM (SELECT n FROM (SELECT region, COUNT(*) AS n FROM (SELECT * FROM patients WHERE smoker) a GROUP BY region) b WHERE n > 1) c;
+
+-- title: above the mean of the region
+SELECT COUNT(*), SUM(birth_year) FROM patients p WHERE income > (SELECT 1.1 * AVG(q.income) FROM patients q WHERE q.region = p.region);
+
+-- title: above the mean of the diagnosis in the year
+SELECT diagnosis, COUNT(*) FROM visits v JOIN codes c ON c.code = v.diagnosis WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.diagnosis = c.code AND w.visit_date >= '2021-01-01') GROUP BY diagnosis;
+
+-- title: a count of no rows is 0
+SELECT COUNT(*), SUM(GREATEST(LEAST((SELECT COUNT(*) FROM visits w WHERE w.diagnosis = v.diagnosis), 500), 0)) FROM visits v WHERE (SELECT COUNT(*) FROM patients q WHERE q.region = v.diagnosis) = 0;
+
+-- title: a sum of no rows in place of NULL
+SELECT COUNT(*) FROM visits v WHERE (SELECT COALESCE(SUM(q.income), -1) FROM patients q WHERE q.region = v.diagnosis) = -1;
+
+-- title: NULL where there is no group
+SELECT COUNT(*) FROM visits v WHERE (SELECT SUM(q.income) FROM patients q WHERE q.region = v.diagnosis) IS NULL;
+
+-- title: visits above the mean of their diagnosis, of each person
+SELECT AVG(n) FROM (SELECT (SELECT COUNT(*) FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > (SELECT AVG(w.cost) FROM visits w WHERE w.diagnosis = v.diagnosis)) AS n FROM patients p) t;
+
+-- title: sums beside public rows
+SELECT r.region, (SELECT SUM(p.income) FROM patients p WHERE p.region = r.region) AS income, (SELECT COUNT(*) FROM patients p WHERE p.region = r.region AND p.smoker) * 2 AS twice FROM regions r ORDER BY r.region;
+
+-- title: public rows by what is below them
+SELECT region FROM regions r WHERE population < (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region) ORDER BY 1;
+
+-- title: public codes that are dear, beside all columns
+SELECT * FROM codes c, regions r WHERE (SELECT AVG(v.cost) FROM visits v WHERE v.diagnosis = c.code) > 100 ORDER BY 1, 2, 3, 4, 5;
+
+-- title: in the public codes that are dear
+SELECT COUNT(*) FROM visits WHERE diagnosis IN (SELECT c.code FROM codes c WHERE (SELECT AVG(v.cost) FROM visits v WHERE v.diagnosis = c.code) > (SELECT AVG(u.cost) FROM visits u));

@@ -6,10 +6,6 @@ SELECT COUNT(*) FROM patients p WHERE (SELECT diagnosis FROM visits v WHERE v.pa
 -- code: GW113
 SELECT COUNT(*) FROM patients p WHERE (SELECT COUNT(*) FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > p.birth_year) = 1;
 
--- title: correlation by another column than the unit key
--- code: GW113
-SELECT AVG((SELECT SUM(v.cost) FROM visits v WHERE v.visit_id = p.patient_id)) FROM patients p;
-
 -- title: column of the query around within an aggregate
 -- code: GW113
 SELECT AVG((SELECT SUM(v.cost * p.birth_year) FROM visits v WHERE v.patient_id = p.patient_id)) FROM patients p;

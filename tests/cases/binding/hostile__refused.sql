@@ -46,10 +46,6 @@ SELECT COUNT(*) FROM patients p, LATERAL (VALUES (p.income)) l(x);
 -- code: GW113
 SELECT r.region FROM regions r WHERE EXISTS (SELECT 1 FROM patients p WHERE p.region = r.region);
 
--- title: a count for each public row
--- code: GW113
-SELECT r.region, (SELECT COUNT(*) FROM patients p WHERE p.region = r.region) FROM regions r;
-
 -- title: a lateral count for each public row
 -- code: GW113
 SELECT r.region, l.n FROM regions r, LATERAL (SELECT COUNT(*) AS n FROM patients p WHERE p.region = r.region) l;

@@ -257,3 +257,20 @@ SELECT COUNT(*) FROM patients WHERE income > (SELECT AVG(income) FROM patients W
 -- use filter patients.birth_year
 -- use aggregate patients.income
 -- use filter patients.income
+
+-- title: two exists that compare pairs of rows
+SELECT COUNT(*), SUM(v.cost) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.patient_id = v.patient_id AND w.visit_date <> v.visit_date) AND NOT EXISTS (SELECT 1 FROM visits x WHERE x.patient_id = v.patient_id AND x.diagnosis <> v.diagnosis AND x.cost > 1000);
+-- plan
+-- _r1 release: m1 = count(*); m2 = sum(v.cost)
+--   filter (mark and (not mark_2))
+--     mark mark_2 where ((x.patient_id = v.patient_id) and (x.diagnosis <> v.diagnosis))
+--       mark mark where ((w.patient_id = v.patient_id) and (w.visit_date <> v.visit_date))
+--         scan visits as v [protected(patient), rows 10]
+--         scan visits as w [protected(patient), rows 10]
+--       filter (x.cost > 1000)
+--         scan visits as x [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "count", "_r1"."m2" AS "sum" FROM "_r1"
+-- use aggregate visits.cost
+-- use filter visits.cost
+-- use filter visits.diagnosis
+-- use filter visits.visit_date

@@ -222,14 +222,6 @@ SELECT COUNT(*) FROM patients, unnest(ARRAY[1, 2]) u;
 -- code: GW116
 SELECT COUNT(*) FROM patients p, LATERAL unnest(ARRAY[p.income]) u;
 
--- title: a correlated scalar subquery in WHERE
--- code: GW113
-SELECT COUNT(*) FROM patients p WHERE income > (SELECT AVG(q.income) FROM patients q WHERE q.region = p.region);
-
--- title: an aggregate that depends on a free row around it
--- code: GW113
-SELECT r.region, (SELECT COUNT(*) FROM patients p WHERE p.region = r.region) FROM regions r;
-
 -- title: a public subquery that depends on a person
 -- code: GW113
 SELECT COUNT(*) FROM patients p WHERE birth_year > (SELECT MAX(r.population) FROM regions r WHERE r.region = p.region);

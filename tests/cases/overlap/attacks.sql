@@ -908,3 +908,10 @@ SELECT COUNT(*) FROM orders WHERE order_date >= DATE '2026-03-02' AND status <> 
 -- title: a text in other letters, beside a year
 SELECT COUNT(*) FROM patients WHERE replace(region, 'w', 'b') = 'best' AND birth_year <= 1986;
 SELECT COUNT(*) FROM patients WHERE split_part(region, 'e', 1) = 'w' AND birth_year <= 1985;
+-- title: without one income, in a subquery that compares the region
+SELECT SUM(birth_year) FROM patients WHERE region = 'north';
+SELECT COUNT(*) FROM patients p WHERE birth_year * 10 < (SELECT SUM(q.birth_year) FROM patients q WHERE q.region = p.region AND q.income <> 52311);
+
+-- title: with and without one income, in two subqueries for each public row
+SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
+SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region AND p.income <> 52311) FROM (VALUES ('north'), ('south')) r(region);

@@ -554,3 +554,7 @@ SELECT date_trunc('week', order_date), COUNT(*) FROM orders WHERE order_date >= 
 SELECT date_trunc('hour', ordered_at), COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-03-01 00:00:00Z' AND ordered_at < TIMESTAMPTZ '2026-03-04 00:00:00Z' GROUP BY 1;
 SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-03-01 08:15:21Z';
 SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-03-02 09:02:11Z';
+-- title: counts and sums beside public rows, and the regions as groups
+SELECT r.region, (SELECT COUNT(*) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT r.region, (SELECT AVG(income) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);

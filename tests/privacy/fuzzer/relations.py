@@ -299,6 +299,11 @@ class Relations:
         key = self._words.column(inner)
         if key is None or not self._words.staging:
             return one
+        met = self._meeting(one, key)
+        # groups of decimals and floats are not taken to be apart
+        rarely = key.kind in {"exact", "float"}
+        if met is not None and self._chance.happens(0.1 if rarely else 0.5):
+            return self._above_released(one, inner, f"{key.sql} = {met}")
         key = self._staged_key(key)
         alias = self.alias()
         met = self._meeting(one, key)
@@ -317,6 +322,18 @@ class Relations:
             one.unit,
             one.where,
         )
+
+    def _above_released(self, one: Relation, inner: Relation, met: str) -> Relation:
+        """Compared with an aggregate over everybody's rows with the same value."""
+        self._note("subquery of released groups")
+        self._words.staging = False
+        number, mine = self._words.number(inner), self._words.number(one)
+        text = self._chance.one_of((
+            f"(SELECT COUNT(*) FROM {self._from(inner, met)}) {self._chance.one_of(('>', '=', '<='))} {self._chance.between(0, 3)}",
+            f"(SELECT COALESCE(SUM({number.sql}), 0) FROM {self._from(inner, met)}) <= {mine.sql}",
+            f"{mine.sql} >= (SELECT 0.5 * AVG({number.sql}) FROM {self._from(inner, met)})",
+        ))  # fmt: skip
+        return replace(one, where=(*one.where, text))
 
     def _staged_key(self, key: Seen) -> Seen:
         """What is computed as a double and printed as something shorter."""
