@@ -14,7 +14,7 @@ from sensitivity.released import Person, released
 from sqlalchemy import URL
 
 from gateway.bounding.bounded_release import bound_release
-from gateway.catalog.domains import Values
+from gateway.catalog.domains import Domain, Values
 from gateway.engines.duckdb_preparation import compile_for_duckdb
 from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
@@ -48,7 +48,10 @@ def _run(url: URL, *statements: str) -> None:
 
 
 def _analysis(width: int, *, pairs: bool) -> Analysis:
-    columns = {"g": ("text", Values(("p", "q"))), "x": ("bigint", whole(_LOW, _LOW + width))}
+    columns: dict[str, tuple[str, Domain | None]] = {
+        "g": ("text", Values(("p", "q"))),
+        "x": ("bigint", whole(_LOW, _LOW + width)),
+    }
     return analysed("SELECT g, SUM(x) FROM t GROUP BY g", pairs=pairs, of=dataset(R, columns, 2))
 
 
