@@ -77,7 +77,16 @@ class Call:
     parts: tuple["Scalar", ...]
     type: ColumnType
     nullable: bool = True
-    domain: ClassVar[Domain] = ANYTHING
+
+    @property
+    def domain(self) -> Domain:
+        """The set of the results of `left` over listed texts; of other results nothing is known here."""
+        if self.function != "left":
+            return ANYTHING
+        text, length = self.parts
+        if not isinstance(text.domain, Values) or not isinstance(length, Literal):
+            return ANYTHING
+        return _beginnings(text.domain, length.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +180,14 @@ class StagedMember:
     @property
     def parts(self) -> tuple["Scalar", ...]:
         return (self.what,)
+
+
+def _beginnings(listed: Values, length: Value | None) -> Domain:
+    """The beginnings of these texts, each once."""
+    texts = [one for one in listed.values if isinstance(one, str)]
+    if type(length) is not int or length < 0 or len(texts) < len(listed.values):
+        return ANYTHING
+    return Values(tuple(dict.fromkeys(one[:length] for one in texts)))
 
 
 Scalar: TypeAlias = Ref | Literal | Moment | Call | Shift | Cast | Case | StagedValue | StagedMember

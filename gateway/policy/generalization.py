@@ -11,7 +11,6 @@ INVARIANT: types and names stay what they were, so the rest of the statement is 
 See tests/policy/test_generalization.py.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,7 +18,7 @@ from functools import partial
 from math import floor
 from typing import Final
 
-from gateway.catalog.domains import Interval, Values
+from gateway.catalog.domains import Interval
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import Family
 from gateway.plan.affine import Affinity
@@ -51,8 +50,6 @@ from gateway.policy.levels import (
 )
 from gateway.ranges.rounding import rounded_sums
 
-_MOST_PREFIXES: Final = 200
-_MOST_LISTED: Final = 1_000
 _MOST_RANGES: Final = 100
 
 
@@ -287,20 +284,9 @@ def _at_beginning(level: PeriodLevel, column: Field) -> Scalar:
 
 
 def _prefix(level: PrefixLevel, column: Field) -> Scalar:
-    """The beginning of the text; of listed texts as a choice among them, so that the results are listed too."""
-    value, domain = Ref(column), column.domain
-    if isinstance(domain, Values) and len(domain.values) <= _MOST_LISTED:
-        beginnings = defaultdict[str, list[Scalar]](list)
-        for one in domain.values:
-            if isinstance(one, str):
-                beginnings[one[: level.length]].append(Literal(one, column.type))
-        if len(beginnings) <= _MOST_PREFIXES:
-            branches = tuple(
-                (Call("in", (value, *listed), BOOLEAN), Literal(prefix, column.type))
-                for prefix, listed in beginnings.items()
-            )
-            return Case(branches, Literal(None, column.type), column.type)
-    return Call("left", (value, Literal(level.length, INTEGER)), column.type, column.nullable)
+    """The beginning of the text. Of listed texts it is computed where groups are listed and regions compared."""
+    length = Literal(level.length, INTEGER)
+    return Call("left", (Ref(column), length), column.type, column.nullable)
 
 
 def _mapped(level: TableLevel, column: Field, rows: Node) -> tuple[Node, Scalar]:

@@ -6,6 +6,7 @@ Two aggregates that seek the same in the same histogram are one choice, and are 
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import takewhile
 from typing import Final
 
 from gateway.catalog.values import Value
@@ -13,7 +14,7 @@ from gateway.errors import Code, Unbounded, UnsupportedSql
 from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.node import BrokenPlan
-from gateway.plan.scalars import Literal
+from gateway.plan.scalars import Literal, Scalar
 from gateway.ranges.enumerate import list_values
 from gateway.ranges.expressions import bounds_of, narrow_columns
 from gateway.ranges.lattice import lattice_of
@@ -54,6 +55,7 @@ class ChoiceBuilder:
         self._rows = rows
         self._groups = _FOUND_GROUPS if groups is None else max(1, len(groups.keys))
         self._choices: list[Choice] = []
+        self._lists: dict[tuple[Scalar, Scalar | None], ListedRows] = {}
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -71,9 +73,7 @@ class ChoiceBuilder:
         else:
             histogram = self._binned(measure, columns)
         if isinstance(sought, Frequent):
-            # each place is among those that all places before it have left
-            for place in range(1, sought.place):
-                self._place_of(Choice(histogram, Frequent(place), self._rows))
+            self._add_places(histogram, sought.place - 1)
         place = self._place_of(Choice(histogram, sought, self._rows))
         if not isinstance(sought, QuantileLevel):
             return Chosen(place)
@@ -81,6 +81,13 @@ class ChoiceBuilder:
         sides = [high for high, asked in ((False, measure.low), (True, measure.high)) if asked]
         limits = [Choice(histogram, Limit(sought, high), self._rows) for high in sides]
         return Chosen(place, tuple(map(self._place_of, limits)))
+
+    def _add_places(self, histogram: Histogram, last: int) -> None:
+        """Choose all places up to the last: each is among those that all places before it have left."""
+        choices = [Choice(histogram, Frequent(one), self._rows) for one in range(1, last + 1)]
+        # where one is there, all before it are
+        missing = list(takewhile(lambda one: one not in self._choices, reversed(choices)))
+        self._choices += reversed(missing)
 
     def _place_of(self, choice: Choice) -> int:
         if choice not in self._choices:
@@ -98,6 +105,18 @@ class ChoiceBuilder:
         return BinnedRows(value, buckets_of(lattice_of(found, 1), most), measure.where)
 
     def _listed(self, measure: Measure, columns: Mapping[str, Bounds], place: int) -> ListedRows:
+        key = measure.arguments[0], measure.where
+        listed = self._lists.get(key)
+        if listed is None:
+            listed = self._lists[key] = self._list(measure, columns)
+        if place > listed.candidates:
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED,
+                f"`{measure.function}` asks for more than the {listed.candidates} possible values",
+            )
+        return listed
+
+    def _list(self, measure: Measure, columns: Mapping[str, Bounds]) -> ListedRows:
         value = measure.arguments[0]
         found = list_values(value, columns)
         if not found:
@@ -112,11 +131,6 @@ class ChoiceBuilder:
                 Code.NOT_ANSWERED_YET,
                 f"`{measure.function}` of {len(values)} possible values in {self._groups} groups is too large",
                 "use fewer GROUP BY keys",
-            )
-        if place > len(values):
-            raise UnsupportedSql(
-                Code.FUNCTION_UNSUPPORTED,
-                f"`{measure.function}` asks for more than the {len(values)} possible values",
             )
         return ListedRows(value, values, measure.where)
 

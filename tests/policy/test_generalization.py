@@ -38,7 +38,7 @@ PATIENTS = table_of("patients")
 ROWS = {"patients": (frozenset({BoundRows((BoundTest("birth_year", (1950,)),))}),)}
 # what levels make of a column `@`, as plans are printed
 _FORMS = (
-    r"case (?:when \(@ in \((?:'[a-z]+'(?:, )?)+\)\) then '[a-z]' )+else cast\(null as text\) end",
+    r"left\(@, 1\)",
     r"\(\(@ / 10\) \* 10\)",
     r"case (?:when \(@ (?:<|>=) \S+(?: as numeric\))?\) then \S+(?: as numeric\))? )+else cast\(null as numeric\) end",
     r"cast\(date_trunc\('month', cast\(@ as timestamp without time zone\)\) as date\)",

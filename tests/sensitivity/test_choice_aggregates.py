@@ -123,6 +123,20 @@ def test_first_places_are_a_choice_each() -> None:
         _choices("SELECT DP_TOP(word, 4) FROM t")
 
 
+def test_values_are_listed_once_for_all_places_of_one_argument() -> None:
+    """A hundred places of thousands of values share one list; another filter or argument has its own."""
+    found = _choices(
+        "SELECT DP_TOP(k, 40), DP_TOP(k, 100), DP_TOP(many, 2), DP_TOP(k, 2) FILTER (WHERE y > 3) FROM t"
+    )
+    places = [one.sought.place for one in found if isinstance(one.sought, Frequent)]
+    assert places == [*range(1, 101), 1, 2, 1, 2]
+    assert len({id(one.histogram) for one in found}) == 3
+    lists = [one.histogram for one in found if isinstance(one.histogram, ListedRows)]
+    assert [one.candidates for one in lists] == [9_000] * 100 + [19_000] * 2 + [9_000] * 2
+    assert {one.where is None for one in lists[:102]} == {True}
+    assert {one.where is None for one in lists[102:]} == {False}
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [

@@ -8,6 +8,9 @@ INVARIANT: what is added is below 2^31 in size, so it is an INTEGER, and a sum o
 databases. Distances that are multiplied are up to 2^30, their product is up to 2^60 and computed as BIGINT; in the
 units that it is counted in it is below 2^30. Nothing negative is divided: databases round that differently.
 
+DuckDB sums INTEGERs in 128 bits above a join, where its statistics do not show that 64 bits are enough, and SMALLINTs in 64
+bits everywhere. So distances of a lattice that is narrow enough are SMALLINTs there. The lattice alone decides.
+
 The cut of what a unit adds to a group, by the integer form.
 
 INVARIANT: with n rows, each of at most d in size, |s| <= n*d, and what is left is at most R*d in size: nothing
@@ -18,7 +21,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, TypeVar
 
-from sqlalchemy import BigInteger, Integer, Label, and_, case, cast, func, literal_column, null
+from sqlalchemy import (
+    BigInteger,
+    Integer,
+    Label,
+    SmallInteger,
+    and_,
+    case,
+    cast,
+    func,
+    literal_column,
+    null,
+)
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.partial_select import Dialect, Expressions, RelationSql, Sql
@@ -39,8 +53,7 @@ from gateway.sensitivity.measurement import (
     scalars_of,
 )
 
-_ZERO: Final[Sql] = literal_column("0")
-_ONE: Final[Sql] = literal_column("1")
+_MOST_SMALL: Final = 2**15
 
 
 Summed: TypeAlias = Total | Squares | Products
@@ -52,7 +65,7 @@ def summand(dialect: Dialect, summed: Summed, whole: Whole) -> Sql:
     """NULL where a value is NULL; `where` is not looked at."""
     match summed:
         case Total():
-            return cast(_distance(summed, whole(summed)), Integer())
+            return cast(_distance(summed, whole(summed)), _type_of_distance(dialect, summed))
         case Squares():
             away = _from_middle(summed.value, summed.lattice, whole)
             return _square(dialect, away, summed)
@@ -72,6 +85,12 @@ def _distance(total: Total, number: Sql) -> Sql:
             return number - own_integer(lattice.low)
         case DistanceOrigin.HIGH:
             return own_integer(lattice.high) - number
+
+
+def _type_of_distance(dialect: Dialect, total: Total) -> Integer:
+    lattice = total.lattice
+    most = lattice.reach if total.origin is DistanceOrigin.MIDDLE else lattice.width
+    return SmallInteger() if dialect == "duckdb" and most < _MOST_SMALL else Integer()
 
 
 def _from_middle(value: Scalar, lattice: Lattice, whole: Whole) -> Sql:

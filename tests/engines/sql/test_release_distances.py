@@ -1,0 +1,95 @@
+"""Sums of distances are exact at the ends of lattices that a small type holds, and of those that it does not hold."""
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import psycopg
+import pytest
+from fix_sample import plain
+from sensitivity.analyses import analysed, dataset, whole
+from sensitivity.released import Person, released
+from sqlalchemy import URL
+
+from gateway.bounding.bounded_release import bound_release
+from gateway.catalog.domains import Domain, Values
+from gateway.engines.duckdb_preparation import compile_for_duckdb
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
+from gateway.sensitivity.analysis import Analysis
+
+NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
+R: Final = 100_000
+MANY: Final = 70_000
+_LOW: Final = -5
+_SMALL: Final = 2**15 - 1
+"""The largest distance that a SMALLINT holds."""
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
+    if request.param == "postgresql":
+        made: URL = request.getfixturevalue("sample_database")
+        return made
+    return URL.create("duckdb", database=str(tmp_path / "t.duckdb"))
+
+
+def _run(url: URL, *statements: str) -> None:
+    if url.get_backend_name() == "duckdb":
+        with duckdb.connect(str(url.database)) as here:
+            for one in statements:
+                here.execute(one)
+        return
+    with psycopg.connect(plain(url)) as there:
+        for one in statements:
+            there.execute(one.encode())
+
+
+def _analysis(width: int, *, pairs: bool) -> Analysis:
+    columns: dict[str, tuple[str, Domain | None]] = {
+        "g": ("text", Values(("p", "q"))),
+        "x": ("bigint", whole(_LOW, _LOW + width)),
+    }
+    return analysed("SELECT g, SUM(x) FROM t GROUP BY g", pairs=pairs, of=dataset(R, columns, 2))
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["from an end", "from the middle"])
+@pytest.mark.parametrize("width", [_SMALL, _SMALL + 1, 2 * _SMALL, 2 * _SMALL + 1])
+def test_sums_of_distances_are_exact_at_the_ends_of_a_lattice(
+    url: URL, width: int, *, pairs: bool
+) -> None:
+    """Tens of thousands of rows of one person at both ends, and outside of them, come to what the definition says."""
+    ends = [-(2**40), _LOW, _LOW + width, 2**40]
+    rows = [(group, x) for group, x in zip("pqpq", ends, strict=True)] + [("q", None)]
+    values = ", ".join(f"('{group}', {'NULL' if x is None else x})" for group, x in rows)
+    _run(
+        url,
+        "CREATE TABLE t (u bigint, g text, x bigint)",
+        "INSERT INTO t SELECT 1, v.g, CAST(v.x AS bigint)"
+        f" FROM (VALUES {values}) AS v(g, x), generate_series(1, {MANY}) AS s(i)",
+    )
+    analysis = _analysis(width, pairs=pairs)
+    source = SourceDatabase.open(url, TotalScalarSql(), salt="clinic")
+    try:
+        wanted = bound_release(analysis, now=NOON, proven={})
+        table = source.run(wanted, {}, limit_s=60)
+        statement = source.statement(wanted, {})
+    finally:
+        source.close()
+    people = [
+        Person(
+            1,
+            group,
+            {"t.x": None if x is None else Fraction(min(max(x, _LOW), _LOW + width))},
+        )
+        for group, x in rows
+        for _ in range(MANY)
+    ]
+    columns = zip(*table.measured, strict=True)
+    found = {str(key): list(one) for (key,), one in zip(table.keys, columns, strict=True)}
+    assert found == released(people, analysis)
+    if source.dialect == "duckdb":
+        is_small = (width if pairs else -(-width // 2)) <= _SMALL
+        assert ("AS SMALLINT" in compile_for_duckdb(statement).text) == is_small
