@@ -281,7 +281,7 @@ _STOPS: tuple[TourStop | TourStatement, ...] = (
         200,
         _answer,
         "SELECT extract(hour FROM prescribed_at) AS hour, COUNT(*) AS prescriptions FROM prescriptions"
-        " GROUP BY hour ORDER BY prescriptions DESC LIMIT 4",
+        " GROUP BY hour HAVING COUNT(*) > 5000 ORDER BY hour",
         "0.5",
     ),
     TourStop(
