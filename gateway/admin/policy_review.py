@@ -17,6 +17,7 @@ from gateway.admin.proposal.vocabulary import is_lookup_name, names_lookup
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import Column, ColumnClass, Table
 from gateway.catalog.types import Family
+from gateway.catalog.unused_types import JSON_TYPES, bare_type, cast_of
 from gateway.engines.catalog.describe import SourceTables
 from gateway.engines.catalog.proofs import prove_tables
 from gateway.engines.catalog.statistics import Statistics
@@ -40,6 +41,7 @@ def review_policy(
 ) -> Iterator[PolicyError]:
     """The warnings about a policy; without a source, those that need none."""
     for table in policy.dataset.tables:
+        yield from _unused_columns(table, places)
         if table.public:
             yield from _public_warnings(table, source, places)
             continue
@@ -68,6 +70,21 @@ def unkeyed_levels(
         if there is not None and not there.meets_one({level.key}):
             path: FieldPath = ("tables", column.table, "columns", column.column, "levels")
             yield PolicyError(places.place(path), *unkeyed_level(column, level))
+
+
+def _unused_columns(table: Table, places: Complaints) -> Iterator[PolicyError]:
+    """The columns that are declared and that no query reads, nor another column from them."""
+    read = {one.json.document for one in table.columns if one.json is not None}
+    for one in table.unused:
+        if one.name in read:
+            continue
+        message = f"no query reads `{table.name}.{one.name}`, because its type is `{one.type}`"
+        cast = cast_of(one.type, one.name)
+        hint = f"a view of the table can have `{cast}` instead" if cast else ""
+        if bare_type(one.type) in JSON_TYPES:
+            hint = f'declare a column with `from: "{cast}"` for each key that queries may read'
+        place = places.place(("tables", table.name, "columns", one.name), at_key=True)
+        yield PolicyError(place, message, hint)
 
 
 def needs_domain(column: Column) -> bool:

@@ -227,6 +227,9 @@ def _table(about: str, was: Table, now: Table) -> Iterator[Change]:
             first, second = getattr(was.protection, label), getattr(now.protection, label)
             if first != second:
                 yield Change("changed", about, f"`{label}` is {second}, was {first}")
+    if was.unused != now.unused:
+        shown = ", ".join(f"`{one.name}`" for one in now.unused) or "none"
+        yield Change("changed", about, f"the columns that no query reads are {shown}")
     for name in sorted({one.name for one in (*was.columns, *now.columns)}):
         first, second = was.column(name), now.column(name)
         if first is None or second is None:

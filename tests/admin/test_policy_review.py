@@ -11,9 +11,14 @@ from fix_sample import plain
 from laws import for_each
 from sqlalchemy import URL
 
+from gateway.admin.policy_review import review_policy
 from gateway.admin.preview import preview_policy
 from gateway.budget.account import Currency
 from gateway.cli import main
+from gateway.engines.catalog.statistics import Statistics
+from gateway.errors import Code
+from gateway.policy.validate import Complaints
+from gateway.policy.yaml import parse_yaml
 from gateway.units import Epsilon
 
 _WRONG_UNIT = """
@@ -141,3 +146,33 @@ def test_preview_prints_a_table(
     [preview] = json.loads(capsys.readouterr().out)["previews"]
     assert preview["counts"][0]["grouping"] == "everything"
     assert main(["policy", "preview", str(tmp_path / "nothing.yaml")]) == 2
+
+
+def test_check_shows_columns_that_no_query_reads() -> None:
+    """Each with what can be had of it; a document with a column that is read from it needs none."""
+    line = "      weight: {type: double precision, class: sensitive}\n"
+    more = """      weight: {type: "numeric(5,1)", class: sensitive, from: "details ->> 'weight'"}
+      details: {type: jsonb, class: sensitive}
+      notes: {type: json, class: sensitive}
+      address: {type: inet, class: identifier}
+      tags: {type: tsvector, class: sensitive}
+"""
+    policy = read(BASE.replace(line, more)).accepted
+    text = BASE.replace(line, more).encode()
+    places = Complaints(parse_yaml(text, file="clinic.yaml", code=Code.POLICY_INVALID))
+    found = [
+        (one.detail.partition(": ")[2], one.hint)
+        for one in review_policy(policy, None, Statistics(), places)
+        if "no query reads" in str(one)
+    ]
+    assert found == [
+        (
+            "no query reads `patients.notes`, because its type is `json`",
+            "declare a column with `from: \"notes ->> 'key'\"` for each key that queries may read",
+        ),
+        (
+            "no query reads `patients.address`, because its type is `inet`",
+            "a view of the table can have `host(address)` instead",
+        ),
+        ("no query reads `patients.tags`, because its type is `tsvector`", ""),
+    ]

@@ -47,9 +47,12 @@ CREATE TABLE "Back Office"."Order Items"
 CREATE TABLE hr.salaries (person_id bigint PRIMARY KEY, salary integer);
 CREATE TABLE hr.regions (region varchar PRIMARY KEY, secret varchar);
 INSERT INTO regions VALUES ('north', 'A'), ('south', 'B');
-INSERT INTO customers (customer_id, region, standing, code) SELECT i, CASE WHEN i % 2 = 0 THEN 'north' ELSE 'south' END,
+INSERT INTO customers (customer_id, region, standing, code, details) SELECT i, CASE WHEN i % 2 = 0 THEN 'north' ELSE 'south' END,
     (CASE WHEN i % 4 = 0 THEN 'Gold' WHEN i % 4 = 1 THEN 'it''s' WHEN i % 4 = 2 THEN 'new' END)::standing,
-    CASE WHEN i % 2 = 0 THEN 'ab' ELSE 'abcd' END
+    CASE WHEN i % 2 = 0 THEN 'ab' ELSE 'abcd' END,
+    (CASE i % 4 WHEN 0 THEN '{"smoker": true, "body": {"weight": 1e400}, "since": "2024-02-30"}'
+        WHEN 1 THEN '{"smoker": "no", "body": {"weight": 82.5}, "since": "2024-02-29", "smoker": false}'
+        WHEN 2 THEN '{"smoker": null, "body": {"weight": " 500 "}, "since": 7}' ELSE '[]' END)::json
     FROM generate_series(1, 40) AS g(i);
 INSERT INTO sales.orders SELECT i, (i - 1) % 40 + 1, 10 FROM generate_series(1, 80) AS g(i);
 INSERT INTO "Back Office"."Order Items" SELECT i, i, 5 FROM generate_series(1, 40) AS g(i);
@@ -74,6 +77,11 @@ tables:
       standing: {type: text, class: quasi, domain: {in: [new, Gold, "it's"]}}
       third: {type: bigint, class: quasi, domain: {between: [0, 2]}}
       code: {type: text, class: quasi, domain: {in: [ab, abcd]}}
+      details: {type: json, class: sensitive, max_length: 300}
+      parts: {type: "integer[]", class: sensitive}
+      smoker: {type: boolean, class: sensitive, from: "details ->> 'smoker'"}
+      weight: {type: "numeric(5,1)", class: sensitive, domain: {between: [0, 300]}, from: "details -> 'body' ->> 'weight'"}
+      since: {type: date, class: quasi, domain: {between: [2024-01-01, 2024-12-31]}, from: "details ->> 'since'"}
   orders:
     unit_key: customer_id
     rows_per_unit: 4
@@ -166,6 +174,8 @@ def _write_policies(folder: Path) -> None:
     ):
         text = _POLICY.replace("@DATASET@", name).replace("@SOURCE@", source)
         text = text.replace("@FIRST@", first).replace("@PRICE@", PRICE).replace("@BUDGET@", _BUDGET)
+        if name == DUCKDB:
+            text = text.replace('"Unit Price": {type: integer', '"Unit Price": {type: hugeint')
         (folder / f"{name}.yaml").write_text(text)
 
 
@@ -199,6 +209,11 @@ def _in_postgresql(server: Lease) -> Iterator[URL]:
                 inside.execute(SCHEMA.encode())
                 inside.execute("CREATE DOMAIN place AS varchar(30)")
                 inside.execute("ALTER TABLE customers ALTER COLUMN region TYPE place")
+                inside.execute("CREATE DOMAIN amount AS integer CHECK (VALUE >= 0)")
+                inside.execute("ALTER TABLE sales.orders ALTER COLUMN total TYPE amount")
+                inside.execute(
+                    "ALTER TABLE sales.orders ALTER COLUMN order_id ADD GENERATED ALWAYS AS IDENTITY"
+                )
                 inside.execute(
                     'CREATE VIEW sales."cheap orders" AS'
                     " SELECT customer_id, total FROM sales.orders WHERE total <= 50"
@@ -213,7 +228,8 @@ def _in_duckdb(home: Path) -> str:
     files = home / "parquet"
     files.mkdir()
     with duckdb.connect(str(home / "store.duckdb")) as connection:
-        connection.execute(SCHEMA.replace(" STORED", ""))
+        wide = SCHEMA.replace('"Unit Price" integer', '"Unit Price" hugeint')
+        connection.execute(wide.replace(" STORED", ""))
         connection.execute(f"COPY sales.orders TO '{files}/orders.parquet' (FORMAT parquet)")
         connection.execute(
             'CREATE VIEW sales."cheap orders" AS SELECT customer_id, total'

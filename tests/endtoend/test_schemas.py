@@ -82,6 +82,51 @@ def test_enums_domains_and_generated_columns_are_read(shop: Shop, dataset: str) 
 
 
 @BOTH
+def test_keys_of_a_document_are_columns(shop: Shop, dataset: str) -> None:
+    """By name and by path: a bad value is NULL, and a number outside of the domain is its end."""
+    for text, expected in {
+        "SELECT smoker, COUNT(*) FROM customers GROUP BY smoker ORDER BY 1 NULLS LAST": [
+            ("f", "10"),
+            ("t", "10"),
+            (None, "20"),
+        ],
+        "SELECT COUNT(*) FROM customers WHERE (details ->> 'smoker')::boolean": [("10",)],
+        "SELECT SUM(weight), COUNT(weight), COUNT(since) FROM customers": [("3825", "20", "10")],
+        "SELECT AVG((details -> 'body' ->> 'weight')::numeric) FROM customers WHERE weight < 300": [
+            ("82.5",)
+        ],
+        "SELECT (details ->> 'since')::date, COUNT(*) FROM customers WHERE details ->> 'since' = '2024-02-29'"
+        " GROUP BY (details ->> 'since')::date HAVING COUNT(*) > 5": [("2024-02-29", "10")],
+        "SELECT COUNT(*) FROM orders o JOIN customers c USING (customer_id) WHERE c.smoker": [
+            ("20",)
+        ],
+        "SELECT COUNT(*) FROM (SELECT * FROM customers) x WHERE NOT smoker": [("10",)],
+    }.items():
+        rows = [tuple(row) for row in shop.answer(text, dataset).rows]
+        assert rows == expected, text
+
+
+@BOTH
+def test_column_that_no_query_reads_is_shown_and_refused(shop: Shop, dataset: str) -> None:
+    """The schema has it with its type; a query that names it is told what can be read instead."""
+    with shop.connect(dataset) as connection:
+        found = connection.execute(
+            "SELECT column_name, data_type FROM information_schema.columns"
+            " WHERE table_name = 'customers' AND column_name IN ('details', 'parts', 'smoker')"
+        ).fetchall()
+    assert dict(found) == {"details": "json", "parts": "ARRAY", "smoker": "boolean"}
+    for text, hint in {
+        "SELECT COUNT(details) FROM customers": "what can be read of it is `details ->> 'smoker'`",
+        "SELECT COUNT(*) FROM customers WHERE details ->> 'height' = '1'": "`details ->> 'smoker'`",
+        "SELECT COUNT(*) FROM customers c WHERE c.parts IS NULL": "that has `parts[1]`",
+    }.items():
+        with pytest.raises(Refusal) as refused:
+            shop.answer(text, dataset)
+        assert refused.value.sqlstate == "0A000", text
+        assert hint in refused.value.hint, text
+
+
+@BOTH
 def test_boolean_aggregates_of_a_person_are_exact(shop: Shop, dataset: str) -> None:
     """True, false, and NULL where no row of the person is left."""
     text = (

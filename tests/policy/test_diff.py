@@ -169,3 +169,13 @@ def test_subjects_and_datasets_come_and_go() -> None:
     nothing = LoadedPolicies({}, policies().subjects, "00")
     assert [change.direction for change in differences(policies(), nothing)] == ["narrower"]
     assert [change.direction for change in differences(nothing, policies())] == ["wider"]
+
+
+def test_columns_that_no_query_reads_are_told_of() -> None:
+    """A document, and the column that is read from it."""
+    line = "      weight: {type: double precision, class: sensitive}\n"
+    details = "      details: {type: jsonb, class: sensitive}\n"
+    inside = line.replace("sensitive}", "sensitive, from: \"details ->> 'weight'\"}")
+    said = told(line, inside + details)
+    assert "changed clinic.patients: the columns that no query reads are `details`" in said
+    assert any(one.startswith("changed clinic.patients.weight") for one in said), said

@@ -284,3 +284,28 @@ def test_enum_labels_and_comments_are_read_from_duckdb(
     assert f"{text.count('# decide:')} lines to decide" in told
     assert "decide nothing" in text
     assert f'mood: {{type: text, class: sensitive, domain: {{in: [fine, "{label}"]}}}}\n' in text
+
+
+def test_init_writes_columns_that_no_query_reads_as_comments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A document shows how a key of it is declared, and the comments are a valid policy without their signs."""
+    file = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(
+            "CREATE TABLE patients (patient_id uinteger PRIMARY KEY, details JSON, photo blob, tags varchar[][], hits ubigint)"
+        )
+    url = f"duckdb:///{file}"
+    text, _ = written(capsys, url, "--unit", "patients.patient_id")
+    for line in (
+        "      patient_id: {type: uinteger, class: identifier}\n",
+        "      # details: {type: json, class: sensitive}   # no query reads it; a value of it is a column:\n",
+        "      # details_key: {type: text, class: sensitive, from: \"details ->> 'key'\"}\n",
+        "      # photo: no query reads this type (blob); a view of the table can have hex(photo) instead\n",
+        "      # tags: no query reads this type (varchar[][]); a view of the table can have tags[1][1] instead\n",
+        "      hits: {type: ubigint, class: sensitive}",
+    ):
+        assert line in text, text
+    assert checked(tmp_path, text, url, monkeypatch) == 0
+    read = text.replace("      # details", "      details")
+    assert checked(tmp_path, read, url, monkeypatch) == 0

@@ -39,12 +39,12 @@ SELECT COUNT(*) FROM "public"."intakes" WHERE ("public"."intakes"."details" #>> 
 -- use filter intakes.seen
 
 -- title: text in a document, cast to a number
-SELECT AVG(LEAST((details ->> 'note')::integer, 10)) FROM intakes WHERE (details->>'note') IN ('1', '2');
+SELECT COUNT((details ->> 'note')::integer) FROM intakes WHERE (details->>'note') IN ('1', '2');
 -- plan
--- _r1 release: m1 = avg(least(cast(intakes.note as integer), 10))
+-- _r1 release: m1 = count(cast(intakes.note as integer))
 --   filter (intakes.note in ('1', '2'))
 --     scan intakes as intakes [protected(patient), rows 10]
--- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
 -- use aggregate intakes.note
 -- use filter intakes.note
 

@@ -17,7 +17,7 @@ from engines.extremes import (
     enforced_columns,
     scalars,
 )
-from sqlalchemy import column, select, text
+from sqlalchemy import column, func, literal_column, select, text
 
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import Column, Protection, Table
@@ -236,3 +236,27 @@ def test_staged_values_and_members_are_as_in_sql(databases: Databases, dialect: 
 def test_every_family_has_an_extreme_column() -> None:
     """A family that is added to the catalog has to be tried here."""
     assert {one.type.family for one in TABLE.columns} == set(Family) - {Family.UUID}
+
+
+def test_number_beyond_bigint_is_outside_of_its_domain(databases: Databases) -> None:
+    """The nearest end of an interval, NULL without one; small unsigned numbers have the declared type."""
+    wide, most = "170141183460469231731687303715884105727::HUGEINT", 2**64 - 1
+    inside = Interval(0, 100, Fraction(1))
+    for stored, sql, domain, expected in (
+        ("hugeint", wide, inside, 100),
+        ("hugeint", f"-{wide}", inside, 0),
+        ("hugeint", "7::HUGEINT", inside, 7),
+        ("hugeint", wide, Anything(), None),
+        ("hugeint", "-9223372036854775808::HUGEINT", Anything(), -(2**63)),
+        ("ubigint", f"{most}::UBIGINT", inside, 100),
+        ("ubigint", f"{most}::UBIGINT", Anything(), None),
+        ("ubigint", f"{most}::UBIGINT", Values((1, 2)), None),
+        ("ubigint", "2::UBIGINT", Values((1, 2)), 2),
+        ("uinteger", "4294967295::UINTEGER", Anything(), 2**32 - 1),
+        ("uinteger", "NULL::UINTEGER", inside, None),
+    ):
+        column = Column("n", parse_type("bigint"), domain, stored_type=stored)
+        table = Table("t", (Column("u", parse_type("bigint")), column), Protection("u", 1, 1))
+        made = clamp_column("duckdb", table, column, literal_column(sql))
+        found = databases.duckdb.execute(select(made, func.typeof(made))).one()
+        assert tuple(found) == (expected, "BIGINT"), sql
