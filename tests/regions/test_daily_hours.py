@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from random import Random
 from zoneinfo import ZoneInfo
 
@@ -19,7 +20,7 @@ _FIRST, _LAST = datetime(2022, 1, 1, tzinfo=UTC), datetime(2025, 12, 31, tzinfo=
 
 def _ward(last: datetime = _LAST) -> Dataset:
     """Visits with a moment between the years."""
-    seen = column("seen", "timestamp with time zone", Interval(_FIRST, last, 1))
+    seen = column("seen", "timestamp with time zone", Interval(_FIRST, last, Fraction(1)))
     table = replace(VISITS, columns=(*VISITS.columns, seen))
     return replace(WARD, tables=tuple(table if one is VISITS else one for one in WARD.tables))
 
@@ -72,10 +73,12 @@ def test_hour_of_a_moment_is_the_region_that_a_clock_shows(asked: tuple[str, str
     found = scope(f"SELECT COUNT(*) FROM visits WHERE {condition}", _ward())
     assert not found.unreadable
     [box] = found.region.boxes
+    cells = box.along("visits.seen")
+    assert cells is not None
     for moment in _moments():
         cell = (moment - _EPOCH) // timedelta(microseconds=1)
         held = is_held(moment.astimezone(ZoneInfo(zone)).hour)
-        assert contains(box.along("visits.seen"), cell) is held, moment
+        assert contains(cells, cell) is held, moment
 
 
 def test_hours_of_many_years_are_opaque() -> None:
