@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
-from gateway.catalog.zones import REACH, TimeZone
+from gateway.catalog.zones import REACH, TimeZone, TooManyChanges
 from gateway.functions.calendar import DAY, moment_at
 from gateway.functions.exact_values import NotComputed, exact_number
 from gateway.functions.table import function_of
@@ -32,6 +32,7 @@ from gateway.regions.cells import (
     minus,
     no_cells,
 )
+from gateway.regions.daily_hours import tabulate_hours
 from gateway.regions.grid import (
     MOST_CELLS,
     Cell,
@@ -105,6 +106,8 @@ def _tabulated(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None
     found: dict[Value | None, list[Cell | tuple[int, int]]] = {}
     periods = list_cells(axis, field.type, field.domain)
     clock = _clock_of(scalar, field) if periods is None else None
+    if periods is None and (hours := _hours(scalar, field, axis, clock)) is not None:
+        return hours
     given: Iterator[tuple[Cell | tuple[int, int], Value | None]] | None = periods
     if clock is not None:
         atom, given = clock, _clock_periods(scalar, clock, axis)
@@ -118,6 +121,17 @@ def _tabulated(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None
     except NotComputed:
         return None
     return {value: clip_cells(_cells(cells, axis), axis) for value, cells in found.items()}
+
+
+def _hours(scalar: Scalar, field: Field, axis: RegionAxis, clock: Call | None) -> Classes | None:
+    """The cells of an expression that reads the hour of a day alone."""
+    if clock is None and field.type.kind is not Kind.TIMESTAMP:
+        return None
+    zone = None if clock is None else zone_of(clock)
+    try:
+        return tabulate_hours(scalar, Ref(field) if clock is None else clock, axis, zone)
+    except (NotComputed, TooManyChanges):
+        return None
 
 
 def with_reciprocal(scalar: Scalar) -> Scalar:

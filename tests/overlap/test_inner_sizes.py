@@ -36,9 +36,9 @@ def _days(first: int, last: int) -> GroupKey:
     return by(DAY, *cells, text="t.day")
 
 
-def _table(number: int, first: int, last: int, counts: list[int], **said: bool) -> PriorRelease:
+def _table(number: int, first: int, last: int, counts: list[int]) -> PriorRelease:
     window = where((DAY, ranges((first, last))))
-    return past(number, window, _days(first, last), counts=counts, spread=SURE, **said)
+    return past(number, window, _days(first, last), counts=counts, spread=SURE, whole=False)
 
 
 def test_rest_beside_a_large_part_is_still_isolated() -> None:
@@ -83,7 +83,7 @@ def test_difference_of_two_counts_that_holds_null_does_not_clear_a_cell() -> Non
 def test_units_that_are_in_several_groups_count_once(each: int, clears: bool) -> None:  # noqa: FBT001
     """The same eight persons on two days are eight, however many rows they have."""
     told = past(1, SINCE_100)
-    table = _table(2, 100, 101, [each] * 2, whole=False)
+    table = _table(2, 100, 101, [each] * 2)
     assert (refusal(SINCE_102, [told, table], TWO) is None) is clears
 
 
