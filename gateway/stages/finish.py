@@ -85,6 +85,7 @@ def finish_query(
         rho=bill.rho,
         delta=bill.delta,
         notices=(
+            *map(str, query.nulled),
             *cut.notices,
             *bill.notices,
             *level_notices(done.query.decision.levels),
@@ -155,6 +156,7 @@ def defer_query(done: Released) -> DeferredStatement:
     query, undefined = done.query, _is_undefined(done)
     sql = query.cut.finishing.guarded if undefined else None
     notices = (
+        *map(str, query.nulled),
         *query.cut.notices,
         *done.bill.notices,
         *level_notices(query.decision.levels),
@@ -182,7 +184,10 @@ def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
     """The quote as a client sees it."""
     plan, releases = quote.plan, tuple(one.priced for one in quote.releases)
     if plan is None:
-        return replace(estimate_price(query, releases), notices=query.cut.notices)
+        return replace(
+            estimate_price(query, releases), notices=(*map(str, query.nulled), *query.cut.notices)
+        )
     found = add_margins(estimate_price(query, releases, plan.charged), query, releases)
     notices = reuse_notices(quote, plan.charged)
-    return replace(found, reused=quote.reused, notices=(*notices, *found.notices))
+    nulled = map(str, query.nulled)
+    return replace(found, reused=quote.reused, notices=(*nulled, *notices, *found.notices))

@@ -109,6 +109,35 @@ def test_wire_notices_that_an_answer_was_given_before(houses: Opened, port: int,
     assert place.spent_by_all() * 1000 == 2
 
 
+def test_items_that_cannot_be_answered_are_null_on_both_ways(
+    houses: Opened, rest: Client, port: int, key: str
+) -> None:
+    """The same numbers, NULL and notice; without the setting the same refusal. COPY and EXPLAIN know the setting, too."""
+    place = houses.place(PURE)
+    wide = "SELECT COUNT(*) AS n, array_agg(income) AS a FROM patients"
+    answer = _asked(rest, key, place, wide, unsupported="null")
+    ((count, none),) = answer["rows"]
+    assert none is None
+    assert [one["type"] for one in answer["columns"]] == ["bigint", "numeric[]"]
+    assert _asked(rest, key, place, wide)["code"] == "GW118"
+    with _connected(port, key, place) as (connection, said):
+        with pytest.raises(psycopg.Error):
+            connection.execute(wide)
+        connection.execute("SET gateway.unsupported = 'null'")
+        for binary in (False, True):  # the second by the extended protocol
+            assert connection.execute(wide, binary=binary).fetchall() == [(count, None)]
+            assert answer["notices"][0] in said
+            said.clear()
+        with connection.cursor() as cursor, cursor.copy(f"COPY ({wide}) TO STDOUT") as rows:
+            assert list(rows.rows()) == [(str(count), None)]
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {wide}").fetchall())
+        assert f"Notice: {answer['notices'][0]}" in plan
+        connection.execute("SET gateway.unsupported = 'maybe'")
+        with pytest.raises(psycopg.Error) as caught:
+            connection.execute(wide)
+        assert (caught.value.diag.message_detail or "").startswith("GW705")
+
+
 def test_refusal_of_a_difference_is_told_alike_on_both_ways(
     houses: Opened, rest: Client, port: int, key: str
 ) -> None:
