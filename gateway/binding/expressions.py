@@ -13,6 +13,7 @@ from gateway.binding import clocks, constants
 from gateway.binding.calls import (
     as_list,
     bind_call,
+    check_place,
     make_call,
     unsupported_expression,
 )
@@ -30,8 +31,12 @@ from gateway.binding.other_spellings import in_plain_words
 from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
-from gateway.binding.time_arithmetic import bind_compared_difference, bind_multiple
-from gateway.binding.time_calls import bind_extract, bind_zone
+from gateway.binding.time_arithmetic import (
+    bind_compared_difference,
+    bind_multiple,
+    operator_refusal,
+)
+from gateway.binding.time_calls import as_local, bind_extract, bind_zone
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import operator_type
@@ -301,7 +306,7 @@ class ScalarBinder:
             return constants.null(kind)
         what = self.bind(node.this)
         if what.type == kind:
-            return what
+            return as_local(what)
         if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:
             return same
         zoned = clocks.cast_time(what, kind, self.zone)
@@ -329,6 +334,7 @@ class ScalarBinder:
     def _worded(self, node: exp.Expression) -> Scalar:
         if isinstance(node, exp.Substring):
             start, length = node.args.get("start"), node.args.get("length")
+            check_place(start)
             # SUBSTRING(x FOR n) begins at the first sign
             places = [self.bind(start) if start is not None else constants.number("1")]
             if length is not None:
@@ -359,10 +365,7 @@ class ScalarBinder:
         left, right = self.pair(node.this, node.expression)
         kind = operator_type(operator, left.type, right.type)
         if kind is None:
-            raise SyntaxRefused(
-                Code.TYPE_MISMATCH,
-                f"the operator `{operator}` does not accept {left.type} and {right.type}",
-            )
+            raise operator_refusal(operator, left.type, right.type)
         return Call(operator, (left, right), kind)
 
     def _shift(self, node: exp.Expression, by: Span) -> Scalar:

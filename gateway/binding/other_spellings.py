@@ -86,3 +86,14 @@ def _bare(node: exp.Expression) -> exp.Expression:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def drop_offsets(tree: exp.Expression) -> exp.Expression:
+    """The tree without `OFFSET 0`, which object-relational mappers write and which skips no row."""
+    for one in list(tree.find_all(exp.Offset)):
+        number = one.expression
+        while isinstance(number, (exp.Paren, exp.Cast)):
+            number = number.this
+        if isinstance(number, exp.Literal) and number.this == "0":
+            one.pop()
+    return tree

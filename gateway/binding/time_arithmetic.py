@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from gateway.binding import clocks, constants
 from gateway.binding.operands import Binding
+from gateway.catalog.types import ColumnType
 from gateway.catalog.zones import UTC_NAME
-from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.functions.times import call_date_trunc, call_extract
 from gateway.plan.fields import (
     BIGINT,
@@ -64,6 +65,19 @@ def bind_compared_difference(
         limit = Literal(length, NUMERIC)
         return (limit, seconds) if turned else (seconds, limit)
     return None
+
+
+def operator_refusal(operator: str, left: ColumnType, right: ColumnType) -> Refusal:
+    """The refusal of operands that an operator does not accept."""
+    if operator == "-" and {left, right} <= {DATE, TIMESTAMP, TIMESTAMPTZ}:
+        return UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            "a difference of times is not supported as a value of its own",
+            "write EXTRACT(EPOCH FROM later - earlier), a number of seconds; make_interval(secs => AVG(…)) shows it as an interval",
+        )
+    return SyntaxRefused(
+        Code.TYPE_MISMATCH, f"the operator `{operator}` does not accept {left} and {right}"
+    )
 
 
 def _seconds_between(node: exp.Expression, binding: Binding) -> Scalar | None:

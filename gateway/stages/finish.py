@@ -90,6 +90,7 @@ def finish_query(
             *bill.notices,
             *level_notices(done.query.decision.levels),
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
+            *done.notices,
             *simulated.notices,
             *((UNDEFINED,) if result.undefined or done.undefined else ()),
         ),
@@ -161,6 +162,7 @@ def defer_query(done: Released) -> DeferredStatement:
         *done.bill.notices,
         *level_notices(query.decision.levels),
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
+        *done.notices,
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )
     return DeferredStatement(DeferredSql(sql or query.cut.finishing, done.constants), notices)
