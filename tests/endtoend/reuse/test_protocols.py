@@ -61,8 +61,14 @@ def _asked(rest: Client, key: str, place: Place, sql: str, **more: object) -> An
 
 @contextmanager
 def _connected(port: int, key: str, place: Place) -> Iterator[tuple[psycopg.Connection, list[str]]]:
-    """A connection, and what it is noticed."""
+    """A connection, and what it is noticed, but for how much of a result is noise."""
     said: list[str] = []
+
+    def keep(notice: psycopg.errors.Diagnostic) -> None:
+        text = notice.message_primary or ""
+        if not text.startswith("the 95 % margin"):
+            said.append(text)
+
     with psycopg.connect(
         host=_HOST,
         port=port,
@@ -73,7 +79,7 @@ def _connected(port: int, key: str, place: Place) -> Iterator[tuple[psycopg.Conn
         autocommit=True,
         connect_timeout=20,
     ) as connection:
-        connection.add_notice_handler(lambda one: said.append(one.message_primary or ""))
+        connection.add_notice_handler(keep)
         yield connection, said
 
 
