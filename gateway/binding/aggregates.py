@@ -46,6 +46,7 @@ _VALUES: Final = frozenset(
     {"array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"}
     | {"xmlagg", "any_value", "first", "last", "json_arrayagg", "json_objectagg"}
 )
+_OF_GROUPS: Final = frozenset({"array_agg", "string_agg", "json_agg", "jsonb_agg"})
 
 
 def is_aggregate(node: exp.Expression) -> bool:
@@ -198,7 +199,8 @@ class Measures:
             if distinct:
                 raise SyntaxRefused(Code.SQL_SYNTAX, "`count(DISTINCT *)` is not valid")
             return Measure("count", (), BIGINT, where=where)
-        if isinstance(argument, exp.Tuple):
+        is_row = isinstance(argument, exp.Anonymous) and name_of_function(argument) == "row"
+        if is_row or isinstance(argument, exp.Tuple):
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
                 "COUNT(DISTINCT …) of several columns is not supported",
@@ -279,7 +281,9 @@ def _check_name(name: str) -> None:
         raise NotAggregate(
             Code.PERSON_AS_VALUE,
             f"`{name}` would return values of individual persons",
-            "use COUNT, SUM, AVG or a percentile instead",
+            f"use COUNT, SUM, AVG or a percentile; or call `{name}` over the rows of a subquery with COUNT(*) and GROUP BY"
+            if name in _OF_GROUPS
+            else "use COUNT, SUM, AVG or a percentile instead",
         )
     if name in BOOLEANS:
         against = "" if name == "bool_or" else "NOT "

@@ -36,6 +36,7 @@ from gateway.binding.describe import (
     require_same_description,
 )
 from gateway.binding.extensions import postgresql_sql, replace_medians
+from gateway.binding.other_spellings import drop_offsets
 from gateway.binding.probes import (
     PROBED,
     existence_probe,
@@ -183,7 +184,7 @@ def _bind(
     tree = parse(text, tokens)
     check_shape(tree)
     check_literals(tokens, tree)
-    tree = replace_medians(with_parameters(tree, parameters))
+    tree = drop_offsets(replace_medians(with_parameters(tree, parameters)))
     is_row = is_row_probe(tree)
     exists = existence_probe(tree)
     cutting = CutBuilder(

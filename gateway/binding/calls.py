@@ -31,6 +31,11 @@ INSTEAD: Final = MappingProxyType(
         "date_bin": "use date_trunc",
         "random": "the value of a row must depend only on the row",
         "regexp_replace": "use replace, LIKE or split_part",
+        "regexp_match": "write text ~ pattern, or use split_part, left or substr",
+        "regexp_substr": "write text ~ pattern, or use split_part, left or substr",
+        "make_interval": "write INTERVAL '30 days'",
+        "md5": "compare and count the values themselves, as in COUNT(DISTINCT column)",
+        "row": "name its columns one by one",
     }
 )
 
@@ -44,6 +49,8 @@ def bind_call(name: str, arguments: list[exp.Expression], binding: Binding) -> S
         raise SyntaxRefused(Code.NOT_GROUPED, f"the aggregate `{name}` is not allowed here")
     if name == "concat_ws":
         return _joined(arguments, binding)
+    if name == "regexp_like" and len(arguments) == 2:  # noqa: PLR2004 - a text and a pattern
+        return binding.bind(exp.RegexpLike(this=arguments[0], expression=arguments[1]))
     signature = SIGNATURES.get(name)
     if signature is None:
         raise UnsupportedSql(
@@ -66,12 +73,30 @@ def _joined(arguments: list[exp.Expression], binding: Binding) -> Scalar:
     separator, nothing = Literal(between, TEXT), Literal("", TEXT)
     parts: list[Scalar] = []
     for one in arguments[1:]:
-        text = as_text(binding.bind(one))
+        text = _as_concatenated(binding.bind(one))
         led = Call("||", (separator, text), TEXT, text.nullable)
         missing = Call("is null", (text,), BOOLEAN, nullable=False)
         parts.append(Case(((missing, nothing),), led, TEXT) if text.nullable else led)
     whole = make_call("concat", parts)
     return make_call("substr", [whole, Literal(len(between) + 1, INTEGER)])
+
+
+def _as_concatenated(value: Scalar) -> Scalar:
+    """The value as `concat_ws` writes it: of a boolean, other than `||`, the letter alone."""
+    if value.type != BOOLEAN:
+        return as_text(value)
+    letters = ((value, Literal("t", TEXT)), (Call("not", (value,), BOOLEAN), Literal("f", TEXT)))
+    return Case(letters, Literal(None, TEXT), TEXT)
+
+
+def check_place(node: exp.Expression | None) -> None:
+    """Refuse a pattern where `SUBSTRING(x FROM 2)` has a place."""
+    if node is not None and constants.string(node) is not None:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            "SUBSTRING with a regular expression is not supported over protected rows",
+            "write SUBSTRING(x FROM 1 FOR 3), LEFT(x, 3) or SPLIT_PART(x, '-', 1)",
+        )
 
 
 def make_call(name: str, arguments: list[Scalar]) -> Scalar:

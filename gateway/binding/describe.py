@@ -69,11 +69,12 @@ def require_same_description(
         raise _drifts(
             "PostgreSQL gives the columns of the result other names", "name each column with AS"
         )
-    if finished != original:
-        raise _drifts(
-            "PostgreSQL gives the columns of the result other types",
-            "add casts to the columns, as in CAST(… AS numeric)",
-        )
+    for one, other in zip(finished, original, strict=True):
+        if one != other:
+            raise _drifts(
+                f"PostgreSQL gives the column `{other.name}` the type {one.type_name} instead of {other.type_name}",
+                f"cast the whole column, as in CAST(… AS {other.type_name})",
+            )
 
 
 def has_same_traced_types(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> bool:

@@ -13,6 +13,7 @@ from gateway.binding import clocks, constants
 from gateway.binding.calls import (
     as_list,
     bind_call,
+    check_place,
     make_call,
     unsupported_expression,
 )
@@ -29,7 +30,7 @@ from gateway.binding.operands import (
     read_as,
     require_number,
 )
-from gateway.binding.other_spellings import in_plain_words
+from gateway.binding.other_spellings import flat_chain, in_plain_words
 from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
 from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets, name_of_function
@@ -37,9 +38,9 @@ from gateway.binding.time_arithmetic import (
     bind_between_intervals,
     bind_compared_difference,
     bind_multiple,
-    refused_operands,
+    operator_refusal,
 )
-from gateway.binding.time_calls import bind_extract, bind_zone
+from gateway.binding.time_calls import as_local, bind_extract, bind_zone
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.function import operator_type
@@ -235,7 +236,7 @@ class ScalarBinder:
 
     def _logic(self, node: exp.Expression) -> Scalar:
         kind = exp.And if isinstance(node, exp.And) else exp.Or
-        parts = tuple(self.condition(part) for part in _flat(node, kind))
+        parts = tuple(self.condition(part) for part in flat_chain(node, kind))
         word = "and" if kind is exp.And else "or"
         return Call(word, parts, BOOLEAN, any(part.nullable for part in parts))
 
@@ -315,7 +316,7 @@ class ScalarBinder:
         value = document_column(node.this)
         what = self.bind(node.this) if value is None else read_as(self._column(value), kind)
         if what.type == kind:
-            return what
+            return as_local(what)
         if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:
             return same
         zoned = clocks.cast_time(what, kind, self.zone)
@@ -340,6 +341,7 @@ class ScalarBinder:
     def _worded(self, node: exp.Expression) -> Scalar:
         if isinstance(node, exp.Substring):
             start, length = node.args.get("start"), node.args.get("length")
+            check_place(start)
             # SUBSTRING(x FOR n) begins at the first sign
             places = [self.bind(start) if start is not None else constants.number("1")]
             if length is not None:
@@ -370,7 +372,7 @@ class ScalarBinder:
         left, right = self.pair(node.this, node.expression)
         kind = operator_type(operator, left.type, right.type)
         if kind is None:
-            raise refused_operands(operator, left, right)
+            raise operator_refusal(operator, left.type, right.type)
         return Call(operator, (left, right), kind)
 
     def _shift(self, node: exp.Expression, by: Span) -> Scalar:
@@ -387,19 +389,3 @@ class ScalarBinder:
                 Code.CLAUSE_UNSUPPORTED, "subqueries are not supported in this place"
             )
         return self._subqueries
-
-
-def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
-    """The parts of a chain of ANDs or ORs, however long, without recursion."""
-    parts: list[exp.Expression] = []
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
-            one = one.this
-        one = in_plain_words(one)
-        if isinstance(one, kind):
-            stack += [one.expression, one.this]
-        else:
-            parts.append(one)
-    return parts

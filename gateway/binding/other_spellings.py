@@ -86,3 +86,30 @@ def _bare(node: exp.Expression) -> exp.Expression:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def drop_offsets(tree: exp.Expression) -> exp.Expression:
+    """The tree without `OFFSET 0`, which object-relational mappers write and which skips no row."""
+    for one in list(tree.find_all(exp.Offset)):
+        number = one.expression
+        while isinstance(number, (exp.Paren, exp.Cast)):
+            number = number.this
+        if isinstance(number, exp.Literal) and number.this == "0":
+            one.pop()
+    return tree
+
+
+def flat_chain(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
+    """The parts of a chain of ANDs or ORs, however long, without recursion."""
+    parts: list[exp.Expression] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
+            one = one.this
+        one = in_plain_words(one)
+        if isinstance(one, kind):
+            stack += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts

@@ -22,6 +22,7 @@ from gateway.binding.regular_expression import (
     read_regular_expression,
     read_similar,
 )
+from gateway.binding.text.dialect import name_of_function
 from gateway.catalog.domains import Values
 from gateway.catalog.types import Kind
 from gateway.errors import Code, UnsupportedSql
@@ -57,7 +58,7 @@ def bind_pattern(node: exp.Expression, bind: Bind) -> Scalar:
     word = LIKES[type(node)]
     if node.args.get("negate"):
         word = f"not {word}"
-    pattern = _like_pattern(constants.string(node.expression), escape)
+    pattern = _like_pattern(_constant_text(node.expression), escape)
     what = require_text(bind(node.this))
     return Call(word, (what, Literal(pattern, TEXT)), BOOLEAN, what.nullable)
 
@@ -78,10 +79,27 @@ def _several(
     return parts[0] if len(parts) == 1 else Call(word, tuple(parts), BOOLEAN, nullable)
 
 
+def _constant_text(node: exp.Expression) -> str | None:
+    """A string constant, also inside UPPER or LOWER, as object-relational mappers write it. Letters beyond ASCII differ."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    name = name_of_function(node) if isinstance(node, exp.Anonymous) else ""
+    if name not in {"upper", "lower"} or len(node.expressions) != 1:
+        return constants.string(node)
+    text = constants.string(node.expressions[0])
+    if text is None or not text.isascii():
+        return None
+    return text.upper() if name == "upper" else text.lower()
+
+
 def _like_pattern(written: str | None, escape: str | None) -> str:
     pattern = None if written is None or escape is None else with_escape(written, escape)
     if pattern is None:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a LIKE pattern must be a string constant")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            "a LIKE pattern must be a string constant",
+            "write the pattern as a constant, or compare with strpos(text, word) > 0 or starts_with",
+        )
     if not read_pattern(pattern).is_bounded:
         raise UnsupportedSql(
             Code.PATTERN_UNBOUNDED,

@@ -23,6 +23,7 @@ from gateway.binding.binder import (
 )
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.finishing import FinishingBinder
+from gateway.binding.formatted_keys import format_bucket
 from gateway.binding.join_order import conjoin, conjunct_nodes, refresh_column
 from gateway.binding.joins import JoinBinder, ungrouped_column_refusal, whole_row_refusal
 from gateway.binding.person_subqueries import by_names, first_of_each, resolve_names
@@ -31,7 +32,6 @@ from gateway.binding.select_list import (
     Item,
     add_moment,
     add_zone,
-    format_bucket,
     group_keys,
     has_aggregate,
     has_window,

@@ -1,12 +1,7 @@
-"""The SELECT list, GROUP BY and ORDER BY: stars, ordinals, names, and keys that are formatted.
+"""The SELECT list, GROUP BY and ORDER BY: stars, ordinals and names.
 
 PostgreSQL's rules: a bare name in GROUP BY is an input column before it is an output name; a bare name in ORDER BY
 is an output name first; any larger expression sees input columns alone.
-
-A key can be formatted: the source groups by the plain bucket, the finishing formats it. `GROUP BY
-to_char(visit_date, 'YYYY-MM')` has a group for each month, so the rows are grouped by `date_trunc('month',
-visit_date)` and the twin writes the month as text. That is right only where the format tells all buckets apart, so
-formats are read by what they show.
 
 `date_trunc` of a date is a local time in the source, and a time with a zone in PostgreSQL: PostgreSQL makes a
 timestamptz of the date by the zone of whoever asks, and truncates in that zone. The local time it stands for is
@@ -15,22 +10,19 @@ known. The same holds for `date_trunc` of a time with a zone on the session's cl
 at one moment, but for one that the clock skipped, and in which no row is.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlglot import exp
 
-from gateway.binding import clocks, constants
+from gateway.binding import clocks
 from gateway.binding.aggregates import is_aggregate
-from gateway.binding.expressions import ScalarBinder
 from gateway.binding.scope import FromRelation, Scope, column_text
-from gateway.binding.text.dialect import fold_name, identifier, name_of_function, result_name
+from gateway.binding.text.dialect import fold_name, identifier, result_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
 from gateway.functions.table import function_of
-from gateway.functions.times import call_date_trunc
 from gateway.functions.zoned_times import reads_clock
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import DATE, TIMESTAMP, TIMESTAMPTZ
@@ -233,86 +225,6 @@ def _inside_window(window: exp.Window) -> list[exp.Expression]:
     parts += list(window.args.get("partition_by") or [])
     order = window.args.get("order")
     return [*parts, order] if order is not None else parts
-
-
-class Bucket(NamedTuple):
-    """What the source groups by, and how the finishing shows it."""
-
-    scalar: Scalar
-    show: Callable[[exp.Expression], exp.Expression]
-
-
-# Longest first. What a token shows: a step of the chain year > month > day > hour > minute > second,
-# a quarter, a week (which needs the year of weeks), or nothing.
-_TOKENS: Final = re.compile(
-    r'"[^"]*"|FM|YYYY|IYYY|HH24|Month|MONTH|month|Mon|MON|mon|MM|DDD|DD|Day|DAY|day|Dy|DY|dy|MI|SS'
-    r"|IW|Q|[-/.,:; T]"
-)
-_SHOWS: Final = {
-    "YYYY": "year",
-    "IYYY": "isoyear",
-    "Q": "quarter",
-    "MM": "month",
-    "IW": "week",
-    "DD": "day",
-    "DDD": "dayofyear",
-    "HH24": "hour",
-    "MI": "minute",
-    "SS": "second",
-}
-_CHAIN: Final = ("year", "month", "day", "hour", "minute", "second")
-
-
-def format_bucket(node: exp.Expression, scalars: ScalarBinder) -> Bucket | None:
-    """The bucket of a formatted key; None where the key is no `to_char`."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if not isinstance(node, exp.Anonymous) or name_of_function(node) != "to_char":
-        return None
-    if len(node.expressions) != 2:  # noqa: PLR2004 - value and format
-        raise SyntaxRefused(
-            Code.TYPE_MISMATCH, f"`to_char` does not accept {len(node.expressions)} arguments"
-        )
-    what = scalars.bind(node.expressions[0])
-    pattern = constants.string(node.expressions[1])
-    unit = None if pattern is None else _unit(pattern)
-    what = clocks.local_time(what, scalars.zone)
-    if unit is None or what.type not in {DATE, TIMESTAMP}:
-        raise UnsupportedSql(
-            Code.FUNCTION_UNSUPPORTED,
-            "the format of `to_char` gives several groups the same text",
-            "begin the format with the year, as in 'YYYY-MM', or group by extract(month from …)",
-        )
-    shown = node.expressions[1]
-
-    def show(column: exp.Expression) -> exp.Expression:
-        return exp.Anonymous(this="to_char", expressions=[column, shown.copy()])
-
-    return Bucket(call_date_trunc(unit, what), show)
-
-
-def _unit(pattern: str) -> str | None:
-    """The finest bucket that the format shows, when it shows everything coarser too."""
-    shows: set[str] = set()
-    place = 0
-    while place < len(pattern):
-        token = _TOKENS.match(pattern, place)
-        if token is None:
-            return None
-        place = token.end()
-        word = token.group()
-        shown = _SHOWS.get(word) or ("month" if word.lower() in {"month", "mon"} else None)
-        if shown is not None:
-            shows.add(shown)
-    if shows == {"isoyear", "week"}:
-        return "week"
-    if shows == {"year", "quarter"}:
-        return "quarter"
-    if shows == {"year", "dayofyear"}:
-        return "day"
-    shows.discard("quarter")  # the month says it
-    depth = len(shows)
-    return _CHAIN[depth - 1] if depth and shows == set(_CHAIN[:depth]) else None
 
 
 _TO: Final = exp.DataType.Type.TIMESTAMPTZ

@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from gateway.binding import clocks, constants
 from gateway.binding.operands import Binding, compare
+from gateway.catalog.types import ColumnType
 from gateway.catalog.zones import UTC_NAME
-from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.functions.times import call_date_trunc, call_extract
 from gateway.plan.fields import (
     BIGINT,
@@ -79,15 +80,16 @@ def bind_between_intervals(node: exp.Between, binding: Binding) -> Scalar | None
     return Call("and", tuple(parts), BOOLEAN, any(one.nullable for one in parts))
 
 
-def refused_operands(operator: str, left: Scalar, right: Scalar) -> SyntaxRefused:
-    """Why the operator does not take these; an interval is no value of a plan."""
-    of_times = {left.type.family, right.type.family} <= TIMES
+def operator_refusal(operator: str, left: ColumnType, right: ColumnType) -> Refusal:
+    """The refusal of operands that an operator does not accept."""
+    if operator == "-" and {left, right} <= {DATE, TIMESTAMP, TIMESTAMPTZ}:
+        return UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            "a difference of times is not supported as a value of its own",
+            "write EXTRACT(EPOCH FROM later - earlier), a number of seconds, or aggregate the difference: AVG(later - earlier)",
+        )
     return SyntaxRefused(
-        Code.TYPE_MISMATCH,
-        f"the operator `{operator}` does not accept {left.type} and {right.type}",
-        "write extract(epoch FROM later - earlier), which is a number of seconds"
-        if of_times
-        else "",
+        Code.TYPE_MISMATCH, f"the operator `{operator}` does not accept {left} and {right}"
     )
 
 

@@ -6,6 +6,8 @@ then the call is one of no function that is known.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -18,6 +20,7 @@ from gateway.binding.text.dialect import name_of_function
 from gateway.binding.time_arithmetic import bind_part_of_difference
 from gateway.catalog.zones import UTC_NAME
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.functions.table import function_of
 from gateway.functions.times import (
     AGED,
     DATE_TRUNC,
@@ -29,8 +32,10 @@ from gateway.functions.times import (
     call_extract,
 )
 from gateway.plan.fields import BIGINT, DATE, DOUBLE, TIMES, TIMESTAMP, TIMESTAMPTZ
-from gateway.plan.scalars import Cast, Moment, Scalar
+from gateway.plan.scalars import Call, Cast, Moment, Scalar
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST: Final = 4_102_444_800  # 2100 begins
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _SPELLINGS: Final = MappingProxyType(
     {
@@ -108,6 +113,15 @@ def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
     return call_date_trunc(part.lower(), what)
 
 
+def as_local(what: Scalar) -> Scalar:
+    """The value cast to its own type: where PostgreSQL casts what it truncates of a date, the result has no zone."""
+    looked = function_of(what).time_part if isinstance(what, Call) else None
+    if not isinstance(what, Call) or looked is None or not looked.is_zoned:
+        return what
+    part, time = what.parts
+    return replace(what, parts=(part, Cast(time, TIMESTAMP))) if time.type == DATE else what
+
+
 def bind_zone(named: exp.Expression, of: exp.Expression, binding: Binding) -> Scalar:
     """AT TIME ZONE."""
     return clocks.at_time_zone(_typed_moment(of, binding), clocks.named_zone(named), binding.zone)
@@ -123,6 +137,8 @@ def _typed_moment(node: exp.Expression, binding: Binding) -> Scalar:
 
 def _read(name: str, arguments: list[exp.Expression], binding: Binding) -> Scalar:
     """A date or a moment that is written out; as tools write the ends of a period."""
+    if name == "to_timestamp" and len(arguments) == 1 and (at := _epoch(arguments[0])) is not None:
+        return constants.literal(at, TIMESTAMPTZ, binding.zone)
     texts = [constants.string(one) or "" for one in arguments]
     spelling = _SPELLINGS.get((name, texts[1])) if len(texts) == 2 else None  # noqa: PLR2004
     if spelling is None or spelling.fullmatch(texts[0]) is None:
@@ -132,6 +148,14 @@ def _read(name: str, arguments: list[exp.Expression], binding: Binding) -> Scala
             "write TIMESTAMP '2024-01-31 12:00:00'",
         )
     return constants.literal(texts[0], DATE if name == "to_date" else TIMESTAMPTZ, binding.zone)
+
+
+def _epoch(node: exp.Expression) -> str | None:
+    """The moment so many whole seconds after 1970 began, if a number of this century or the last is written."""
+    if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdecimal():
+        return None
+    seconds = int(node.this)
+    return None if seconds > _LATEST else str(_EPOCH + timedelta(seconds=seconds))
 
 
 def _now(arguments: list[exp.Expression], _: Binding) -> Scalar | None:

@@ -116,6 +116,12 @@ def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
     query.add_argument(
         "--fresh", action="store_true", help="never an answer that was given before: pay anew"
     )
+    query.add_argument(
+        "--unsupported",
+        choices=("refuse", "null"),
+        default="refuse",
+        help="what becomes of items of the SELECT list that cannot be answered; default: refuse",
+    )
     query.add_argument("--dry-run", action="store_true", help="the estimate: nothing is charged")
     query.add_argument("--json", action="store_true", help="print JSON, as REST does")
     _settings(query, (*_STATE_OPTIONS, "statement_timeout"))

@@ -24,7 +24,7 @@ from gateway.frontends.rest.response import answer_body
 from gateway.policy.in_force import Cause
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import estimate_json
-from gateway.requests.request import Accuracy, Request
+from gateway.requests.request import Accuracy, Request, UnsupportedItems
 from gateway.units import Epsilon, UnitError
 
 _ACCURACY: Final = ("margin", "relative", "floor", "rows", "confidence")
@@ -92,6 +92,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         address=operator_name(),
         accuracy=_accuracy(arguments),
         fresh=arguments.fresh,
+        unsupported=UnsupportedItems(arguments.unsupported),
     )
 
 

@@ -12,16 +12,17 @@ are the ones that decide.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias
 
 from gateway.binding.bind import StatementCache
-from gateway.binding.bound import Bound, Cut, PassThrough, Release, Step
+from gateway.binding.bound import Bound, Cut, PassThrough, Release, ResultColumn, Step
 from gateway.binding.catalog_queries import strip_database_name
+from gateway.binding.describe import describe_result
 from gateway.binding.extensions import postgresql_sql
 from gateway.binding.text.classify import classify
 from gateway.binding.text.parameters import Given, parameter_literals
@@ -37,7 +38,7 @@ from gateway.policy.generalization import generalize
 from gateway.policy.levels import ReadLevel
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
-from gateway.requests.request import Request
+from gateway.requests.request import NullItem, Request
 from gateway.twin import VisibleTables, visible_tables
 from gateway.twin.session import StatementDescription, TwinSession
 from gateway.twin.visible_tables import search_path
@@ -48,6 +49,7 @@ _MOST_PERMITTED: Final = 128
 PermittedKey: TypeAlias = tuple[
     int, tuple[tuple[str, Rows], ...], tuple[tuple[ColumnRef, ReadLevel], ...]
 ]
+DescribedKey: TypeAlias = tuple[str, tuple[int, ...], str, tuple[str, ...] | None]
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,12 @@ class View:
     permitted: LruCache[PermittedKey, tuple[Bound, Cut]] = field(
         default_factory=partial(LruCache, _MOST_PERMITTED), compare=False
     )
+    described: LruCache[DescribedKey, tuple[ResultColumn, ...]] = field(
+        default_factory=partial(LruCache, _MOST_PERMITTED), compare=False
+    )
 
 
+Described: TypeAlias = Callable[..., StatementDescription]
 Borrow: TypeAlias = Callable[[str, VisibleTables, str], AbstractContextManager[TwinSession]]
 Session: TypeAlias = Callable[[], AbstractContextManager[TwinSession]]
 
@@ -94,12 +100,14 @@ class BoundQuery:
     """A question that is bound and permitted: the releases of `bound` read permitted rows alone.
 
     `session` borrows a session on the twin that shows what the subject may see, in the time zone of the question.
+    `nulled` are the items that are NULL in `bound` since they cannot be answered.
     """
 
     question: Question
     bound: Bound
     decision: Decision
     session: Session
+    nulled: tuple[NullItem, ...] = ()
 
 
 class Views:
@@ -132,16 +140,7 @@ class Views:
         session = partial(borrow, question.subject.name, view.shown, zone)
         path = searched_by(request, view)
 
-        with ExitStack() as borrowed:
-            twin: list[TwinSession] = []
-
-            def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
-                if not twin:  # what was bound before needs no session
-                    twin.append(borrowed.enter_context(session()))
-                    if path is not None:
-                        twin[0].search(path)
-                return twin[0].describe(sql, types)
-
+        with _describing(session, path) as said:
             parameters: tuple[Given, ...] = ()
             if request.parameters:
                 sql = strip_database_name(request.sql, view.dataset)
@@ -163,10 +162,41 @@ class Views:
         )
         return BoundQuery(question, permitted, decision, session)
 
+    def columns(self, question: Question, borrow: Borrow) -> tuple[ResultColumn, ...]:
+        """What PostgreSQL says of the result of the text, whether or not it can be answered; or PostgreSQL's refusal."""
+        view, request = self.of(rules_for(question, self.policy)), question.request
+        zone = find_session_zone(request.zone or view.dataset.time_zone)
+        path = searched_by(request, view)
+        session = partial(borrow, question.subject.name, view.shown, zone)
+
+        def make() -> tuple[ResultColumn, ...]:
+            text = strip_database_name(request.sql, view.dataset)
+            asked = postgresql_sql(classify(text).query or text)
+            with _describing(session, path) as said:
+                return describe_result(asked, lambda sql: said(sql, request.types).columns)
+
+        return view.described.get((request.sql, request.types, zone, path), make)
+
     @property
     def shown(self) -> frozenset[VisibleTables]:
         """All sets of tables that some view shows now."""
         return frozenset(view.shown for view in self._known.values())
+
+
+@contextmanager
+def _describing(session: Session, path: tuple[str, ...] | None) -> Iterator[Described]:
+    """What PostgreSQL says of texts under a search path; a session is borrowed for the first one."""
+    with ExitStack() as borrowed:
+        twin: list[TwinSession] = []
+
+        def said(sql: str, types: Sequence[int] = ()) -> StatementDescription:
+            if not twin:  # what was bound before needs no session
+                twin.append(borrowed.enter_context(session()))
+                if path is not None:
+                    twin[0].search(path)
+            return twin[0].describe(sql, types)
+
+        yield said
 
 
 def searched_by(request: Request, view: View) -> tuple[str, ...] | None:

@@ -34,7 +34,7 @@ from gateway.plan.relations import StagedRows
 from gateway.policy.decide import Decision
 from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy
-from gateway.requests.request import Estimate, ExpectedColumn
+from gateway.requests.request import Estimate, ExpectedColumn, NullItem
 from gateway.results.columns import in_ranges
 from gateway.results.rollup import PricedRelease
 from gateway.results.rounding import RoundedColumn
@@ -57,7 +57,7 @@ class AnalyzedQuery:
 
     `releases` are what the releases of `cut` measure, `currency` is that of the dataset's ledger. `epsilon` is the price
     that was asked for, or that the accuracy takes; None for the default price. `known` are the rows of stages that need
-    nothing but the text of the statement.
+    nothing but the text of the statement. `nulled` are its items that cannot be answered.
     """
 
     question: Question
@@ -69,6 +69,7 @@ class AnalyzedQuery:
     releases: tuple[AnalyzedRelease, ...]
     epsilon: Epsilon | None
     known: Mapping[str, StagedRows] = field(default_factory=dict)
+    nulled: tuple[NullItem, ...] = ()
 
     @property
     def subject(self) -> str:

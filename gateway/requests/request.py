@@ -22,6 +22,25 @@ class CacheUse(StrEnum):
     ROLLUP = "rollup"
 
 
+class UnsupportedItems(StrEnum):
+    """What becomes of an item of the outermost SELECT list that cannot be answered."""
+
+    REFUSE = "refuse"
+    NULL = "null"
+
+
+@dataclass(frozen=True, slots=True)
+class NullItem:
+    """An item that is NULL in the answer, by its name in the result, and the refusal that it has by itself."""
+
+    column: str
+    code: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"column `{self.column}` is NULL, since it cannot be answered: {self.text}"
+
+
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """A wanted accuracy: the largest distance of every noisy cell from its value without noise, at a
@@ -87,7 +106,7 @@ class Request:
     `parameters` are texts as PostgreSQL reads them, `types` the types that the client gives them, as
     PostgreSQL's type numbers; `idempotency` is the client's key and a digest of its request; `zone` is the
     session's time zone, `search_path` its search path, or None for the dataset's. `fresh`: no earlier answer may be
-    reused. `address` is the peer of the connection, and `tls` says whether the connection is encrypted; a proxy in front
+    reused. `unsupported` says whether items that cannot be answered refuse the statement. `address` is the peer of the connection, and `tls` says whether the connection is encrypted; a proxy in front
     of the gateway is the peer.
     """
 
@@ -104,6 +123,7 @@ class Request:
     fresh: bool = False
     tls: bool = False
     search_path: str | None = None
+    unsupported: UnsupportedItems = UnsupportedItems.REFUSE
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
         analyses,
         question.request.epsilon,
         _constants_of_text(cut, bound.session, policy.sizes.result_rows),
+        bound.nulled,
     )
 
 

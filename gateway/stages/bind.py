@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import Borrow, BoundQuery, Question
 from gateway.policy.subjects import Subject
-from gateway.requests.request import Request
+from gateway.requests.request import Request, UnsupportedItems
+from gateway.stages.null_items import bind_answerable
 from gateway.stages.record import QueryRecord
 
 
@@ -22,6 +23,10 @@ def bind_query(
 ) -> BoundQuery:
     """Bind the statement against what the subject may see, and decide by the rules of the policy."""
     record.set_dataset(dataset.policy)
-    query = dataset.views.bind(question, borrow)
+    if question.request.unsupported is UnsupportedItems.NULL:
+        query = bind_answerable(question, dataset, borrow)
+    else:
+        query = dataset.views.bind(question, borrow)
     record.set_decision(query.decision)
+    record.set_nulled(query.nulled)
     return query

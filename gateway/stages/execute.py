@@ -10,6 +10,7 @@ from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_nois
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
 from gateway.plan.relations import StagedRows
+from gateway.pricing.noise_notices import noise_notices
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
 from gateway.release_cache.group_sizes import stored_sizes
@@ -81,7 +82,10 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
                         found = run_with_guards(step.sql, constants, twin, query.most_rows)
                     undefined |= found.undefined
                     stages[step.name] = staged_rows(step, found.rows)
-    done = Released(query, bill, constants, noisy, small, undefined=undefined)
+    plan = bill.quote.plan
+    accounts = () if plan is None else plan.context.basis.accounts
+    notices = noise_notices(query, accounts, noisy, small) if accounts else ()
+    done = Released(query, bill, constants, noisy, small, undefined=undefined, notices=notices)
     repeats.keep_released(done)
     return done
 

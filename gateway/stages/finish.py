@@ -85,10 +85,12 @@ def finish_query(
         rho=bill.rho,
         delta=bill.delta,
         notices=(
+            *map(str, query.nulled),
             *cut.notices,
             *bill.notices,
             *level_notices(done.query.decision.levels),
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
+            *done.notices,
             *simulated.notices,
             *((UNDEFINED,) if result.undefined or done.undefined else ()),
         ),
@@ -155,10 +157,12 @@ def defer_query(done: Released) -> DeferredStatement:
     query, undefined = done.query, _is_undefined(done)
     sql = query.cut.finishing.guarded if undefined else None
     notices = (
+        *map(str, query.nulled),
         *query.cut.notices,
         *done.bill.notices,
         *level_notices(query.decision.levels),
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
+        *done.notices,
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )
     return DeferredStatement(DeferredSql(sql or query.cut.finishing, done.constants), notices)
@@ -182,7 +186,10 @@ def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
     """The quote as a client sees it."""
     plan, releases = quote.plan, tuple(one.priced for one in quote.releases)
     if plan is None:
-        return replace(estimate_price(query, releases), notices=query.cut.notices)
+        return replace(
+            estimate_price(query, releases), notices=(*map(str, query.nulled), *query.cut.notices)
+        )
     found = add_margins(estimate_price(query, releases, plan.charged), query, releases)
     notices = reuse_notices(quote, plan.charged)
-    return replace(found, reused=quote.reused, notices=(*notices, *found.notices))
+    nulled = map(str, query.nulled)
+    return replace(found, reused=quote.reused, notices=(*nulled, *notices, *found.notices))

@@ -122,6 +122,7 @@ class Released:
 
     `constants` are relations for the twin, `noisy` the noisy tables among them by the names of their releases, and
     `small` the rows of each release whose aggregates are blank. `undefined`: NULL was staged for a missing value.
+    `notices` name the columns that are mostly noise.
     """
 
     query: AnalyzedQuery
@@ -130,3 +131,4 @@ class Released:
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
     undefined: bool = False
+    notices: tuple[str, ...] = ()

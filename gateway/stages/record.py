@@ -27,12 +27,14 @@ from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawa
 from gateway.datasets.view import Question
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
 from gateway.events import Crashed, Emit, QuestionEnded, SubjectSuspended
+from gateway.json_form import Json
 from gateway.policy.decide import Decision
 from gateway.policy.policy import Policy
 from gateway.release_cache.entry import Content
 from gateway.release_cache.event_log import append_always, keep_content
 from gateway.release_cache.events import ContentLost, ContentStored, Event
 from gateway.release_cache.serialization import content_text
+from gateway.requests.request import NullItem
 from gateway.stages.suspension import SourceStop, count, is_counted
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -109,6 +111,12 @@ class QueryRecord:
             purpose=decision.purpose,
             attributes={**self.asked.attributes, "because": list(decision.because)},
         )
+
+    def set_nulled(self, items: Iterable[NullItem]) -> None:
+        """The items that are NULL in the answer, each with the code of its refusal."""
+        found: list[Json] = [{"column": one.column, "code": one.code} for one in items]
+        if found:
+            self.asked = replace(self.asked, attributes={**self.asked.attributes, "null": found})
 
     @contextmanager
     def charging(self) -> Iterator[None]:

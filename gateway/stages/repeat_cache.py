@@ -35,7 +35,7 @@ from gateway.lru_cache import LruCache
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.query_plan import Basis
-from gateway.requests.request import Answer
+from gateway.requests.request import Answer, NullItem
 from gateway.results.simulation import columns_to_simulate
 from gateway.stages.purchase import Bill, Quote, Released
 from gateway.units import Epsilon
@@ -43,7 +43,7 @@ from gateway.units import Epsilon
 _MOST: Final = 1_000  # quotes
 _MOST_BYTES: Final = 64 * 2**20  # of all kept tables together, and of all kept answers
 _OF_A_CELL: Final = 16  # bytes, beside its text: its interval, and where it begins
-_Key: TypeAlias = tuple[int, int, tuple[int, ...], str, Epsilon | None, bool]
+_Key: TypeAlias = tuple[int, int, tuple[int, ...], str, Epsilon | None, bool, tuple[NullItem, ...]]
 
 
 class RepeatCache:
@@ -148,4 +148,5 @@ def _key(query: AnalyzedQuery) -> _Key:
         query.subject,
         query.epsilon,
         query.question.request.fresh,
+        query.nulled,
     )

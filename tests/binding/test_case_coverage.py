@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from gateway.binding import aggregates as measures
 from gateway.binding import constants as intervals
-from gateway.binding import select_list, windows
+from gateway.binding import formatted_keys, windows
 from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
 from gateway.binding.text.classify import StatementKind, classify
@@ -85,7 +85,7 @@ def test_every_part_of_a_date_has_an_accepted_case() -> None:
 def test_every_format_has_an_accepted_case() -> None:
     """Every part of a format that tells groups apart is in an accepted case."""
     written = re.findall(r"to_char\([^,]+, *'([^']*)'", ACCEPTED_SQL, re.IGNORECASE)
-    assert not [part for part in select_list._SHOWS if not any(part in one for one in written)]
+    assert not [part for part in formatted_keys._SHOWS if not any(part in one for one in written)]
 
 
 def test_every_unit_of_an_interval_has_an_accepted_case() -> None:

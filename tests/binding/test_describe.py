@@ -81,8 +81,8 @@ def test_refused_case_stays_refused_when_postgresql_is_asked_first(
     ("finishing", "what"),
     [
         ('SELECT "_r1"."m1" AS n FROM "_r1"', "names"),
-        ('SELECT CAST("_r1"."m1" AS integer) AS "count" FROM "_r1"', "types"),
-        ('SELECT CAST("_r1"."m1" AS numeric(12,2)) AS "count" FROM "_r1"', "types"),
+        ('SELECT CAST("_r1"."m1" AS integer) AS "count" FROM "_r1"', "the type"),
+        ('SELECT CAST("_r1"."m1" AS numeric(12,2)) AS "count" FROM "_r1"', "the type"),
         ('SELECT "_r1"."m1" AS "count", 1 AS more FROM "_r1"', "names"),
     ],
 )

@@ -9,7 +9,15 @@ from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
 from gateway.binding import aggregates as measures
-from gateway.binding import calls, constants, expressions, operands, patterns, select_list, windows
+from gateway.binding import (
+    calls,
+    constants,
+    expressions,
+    formatted_keys,
+    operands,
+    patterns,
+    windows,
+)
 from gateway.binding import constants as intervals
 from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings
@@ -155,7 +163,8 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "fields of `extract(… from age(…))`": lambda: times.AGED,
     "parts of `date_trunc`": lambda: times.TRUNCATED,
     "units of an interval": lambda: intervals._UNITS,
-    "what a `to_char` key may show": lambda: {*select_list._SHOWS, "Month", "Mon"},
+    "what a `to_char` key may show alone": lambda: formatted_keys._PARTS,
+    "what a `to_char` key may show": lambda: {*formatted_keys._SHOWS, "Month", "Mon"},
     "types of a cast": lambda: set(constants.TYPE_NAMES.values()) - {Kind.CHAR},
     "aggregates": lambda: measures._PLAIN,
     "aggregates with `WITHIN GROUP`": lambda: measures._ORDERED,

@@ -25,7 +25,7 @@ from gateway.events import Crashed, Event
 from gateway.policy.subjects import Subject
 from gateway.postgres_server import Lease
 from gateway.query_service import QueryService
-from gateway.requests.request import Answer, Request
+from gateway.requests.request import Answer, Request, UnsupportedItems
 
 Environment = Mapping[str, str]
 
@@ -40,7 +40,7 @@ class AskedGateway:
     home: Path
     events: list[Event] = field(repr=False)
 
-    def answer(
+    def answer(  # noqa: PLR0913 - what a request has
         self,
         text: str,
         dataset: str,
@@ -49,9 +49,12 @@ class AskedGateway:
         parameters: tuple[str | None, ...] = (),
         purpose: str | None = None,
         zone: str | None = None,
+        unsupported: UnsupportedItems = UnsupportedItems.REFUSE,
     ) -> Answer:
         """The answer; a bug of ours shows what happened."""
-        request = Request(text, dataset, purpose, parameters=parameters, zone=zone)
+        request = Request(
+            text, dataset, purpose, parameters=parameters, zone=zone, unsupported=unsupported
+        )
         before = len(self.events)
         try:
             return self.asking.answer(self.subjects[subject], request, CancelEvent())

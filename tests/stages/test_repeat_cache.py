@@ -38,6 +38,7 @@ def _query(
             epsilon=None,
             question=SimpleNamespace(request=SimpleNamespace(fresh=False, sql=sql)),
             subject="alice",
+            nulled=(),
         ),
     )
 
@@ -109,7 +110,7 @@ def test_quote_is_not_given_when_something_moved(basis: Basis, now: datetime) ->
 
 @pytest.mark.parametrize(
     "part",
-    ["cut", "policy", "releases", "subject", "epsilon", "fresh"],
+    ["cut", "policy", "releases", "subject", "epsilon", "fresh", "nulled"],
 )
 def test_quote_is_not_given_to_another_query(part: str) -> None:
     """Equal parts are not enough: what is kept is known by its identity."""

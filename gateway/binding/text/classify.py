@@ -46,6 +46,7 @@ SETTINGS: Final = frozenset(
         "gateway.epsilon",
         "gateway.fresh",
         "gateway.purpose",
+        "gateway.unsupported",
     }
 )
 IDLE_LIMITS: Final = frozenset({"idle_in_transaction_session_timeout", "idle_session_timeout"})

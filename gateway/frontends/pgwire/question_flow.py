@@ -66,6 +66,7 @@ IDLE, IN_TRANSACTION, FAILED = b"ITE"
 OWN: Final = b"gateway: its own"
 SETTINGS: Final = (
     *("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "gateway.fresh"),
+    "gateway.unsupported",
     *("timezone", "client_min_messages", "search_path"),
 )
 

@@ -7,14 +7,14 @@ from typing import Final, TypeVar
 from gateway.binding.text.classify import StatementKind
 from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.pgwire.question_flow import Ask
-from gateway.requests.request import Accuracy, Request
+from gateway.requests.request import Accuracy, Request, UnsupportedItems
 from gateway.units import Epsilon, UnitError
 
 _PAIR: Final = re.compile(r"\s*([a-z_]+)\s*[=:\s]\s*([^\s,;=]+)\s*(?:[,;]|$|\s)")
 _LONGEST: Final = 200
 _HINT: Final = (
     "SET gateway.epsilon = '0.1'; SET gateway.accuracy = 'margin=30, confidence=0.95';"
-    " SET gateway.fresh = on"
+    " SET gateway.fresh = on; SET gateway.unsupported = 'null'"
 )
 # as PostgreSQL reads a boolean: any unambiguous beginning of the word
 _ON: Final = frozenset({"on", "1", "t", "tr", "tru", "true", "y", "ye", "yes"})
@@ -30,6 +30,7 @@ def request_of(ask: Ask, entry: Request) -> Request:
         epsilon = _read(settings, "gateway.epsilon", Epsilon.parse)
         accuracy = _read(settings, "gateway.accuracy", accuracy_of)
         fresh = _read(settings, "gateway.fresh", fresh_of) or False
+        unsupported = _read(settings, "gateway.unsupported", unsupported_of)
     except UnitError as error:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
@@ -49,6 +50,7 @@ def request_of(ask: Ask, entry: Request) -> Request:
         fresh=fresh,
         tls=entry.tls,
         search_path=settings.get("search_path", ""),
+        unsupported=unsupported or UnsupportedItems.REFUSE,
     )
 
 
@@ -62,6 +64,14 @@ def fresh_of(text: str) -> bool:
     if word not in _ON | _OFF:
         raise UnitError("`gateway.fresh` must be `on` or `off`")
     return word in _ON
+
+
+def unsupported_of(text: str) -> UnsupportedItems:
+    """What becomes of items that cannot be answered."""
+    try:
+        return UnsupportedItems(text.lower())
+    except ValueError:
+        raise UnitError("`gateway.unsupported` must be `refuse` or `null`") from None
 
 
 def accuracy_of(text: str) -> Accuracy:

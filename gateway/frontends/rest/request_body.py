@@ -10,7 +10,7 @@ INVARIANT: no more of a body is buffered than the size limit.
 import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Annotated, Any, Final, NoReturn, TypeAlias
+from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias
 
 from fastapi import Request as HttpRequest
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from gateway.digest import digest
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
-from gateway.requests.request import Accuracy, Request
+from gateway.requests.request import Accuracy, Request, UnsupportedItems
 from gateway.units import Epsilon, UnitError
 
 LARGEST: int = 1024 * 1024
@@ -270,6 +270,12 @@ class QueryBody(BaseModel):
     fresh: Annotated[bool, Field(description="measure anew instead of reusing earlier answers")] = (
         False
     )
+    unsupported: Annotated[
+        Literal["refuse", "null"],
+        Field(
+            description="what becomes of items of the SELECT list that cannot be answered: the query is refused, or they are NULL"
+        ),
+    ] = "refuse"
     dry_run: Annotated[bool, Field(description="return the estimate instead of the answer")] = False
 
 
@@ -298,6 +304,7 @@ def request_of(body: QueryBody, http: HttpRequest) -> Request:
         accuracy=body.accuracy,
         fresh=body.fresh,
         tls=is_encrypted(http),
+        unsupported=UnsupportedItems(body.unsupported),
     )
 
 
@@ -338,6 +345,7 @@ def digest_of(body: QueryBody) -> str:
         **({} if body.accuracy is None else {"accuracy": list(map(str, astuple(body.accuracy)))}),
         "params": body.params or [],
         "fresh": body.fresh,
+        **({} if body.unsupported == "refuse" else {"unsupported": body.unsupported}),
     }
     return digest(json.dumps(meant, sort_keys=True))
 

@@ -401,3 +401,36 @@ SELECT region FROM patients GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."k1" AS "region" FROM "_r1" ORDER BY "_r1"."m1" DESC LIMIT 2
 -- use group_by patients.region
+
+-- title: days of the week by their names
+SELECT to_char(visit_date, 'Day'), COUNT(*) FROM visits GROUP BY 1;
+-- plan
+-- _r1 release by k1 = extract(isodow from visits.visit_date): m1 = count(*)
+--   scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT TO_CHAR(CAST('2023-12-31' AS DATE) + CAST("_r1"."k1" AS INT), 'Day') AS "to_char", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by visits.visit_date
+
+-- title: months by their names, padded with nothing
+SELECT to_char(visit_date, 'FMMonth') AS m, AVG(cost) FROM visits GROUP BY m ORDER BY m;
+-- plan
+-- _r1 release by k1 = extract(month from visits.visit_date): m1 = avg(visits.cost)
+--   scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT TO_CHAR(CAST('2023-12-01' AS TIMESTAMP) + CAST("_r1"."k1" AS INT) * INTERVAL '1 MONTH', 'FMMonth') AS "m", "_r1"."m1" AS "avg" FROM "_r1" ORDER BY m
+-- use aggregate visits.cost
+-- use group_by visits.visit_date
+
+-- title: quarters without a year
+SELECT to_char(visit_date, 'Q'), COUNT(*) FROM visits GROUP BY 1;
+-- plan
+-- _r1 release by k1 = extract(quarter from visits.visit_date): m1 = count(*)
+--   scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT TO_CHAR(CAST('2023-12-01' AS TIMESTAMP) + 3 * CAST("_r1"."k1" AS INT) * INTERVAL '1 MONTH', 'Q') AS "to_char", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by visits.visit_date
+
+-- title: months truncated of a date and cast to a local time
+SELECT date_trunc('month', visit_date)::timestamp AS m, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+-- plan
+-- _r1 release by k1 = date_trunc('month', cast(visits.visit_date as timestamp without time zone)): m1 = count(*)
+--   scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."k1" AS "m", "_r1"."m1" AS "count" FROM "_r1" ORDER BY 1
+-- use group_by visits.visit_date

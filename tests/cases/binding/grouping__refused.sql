@@ -88,7 +88,7 @@ SELECT COUNT(*) FROM (SELECT patient_id, GROUPING(patient_id) AS g FROM visits G
 
 -- title: a format that does not tell groups apart
 -- code: GW106
-SELECT to_char(visit_date, 'Mon'), COUNT(*) FROM visits GROUP BY 1;
+SELECT to_char(visit_date, 'Mon DD'), COUNT(*) FROM visits GROUP BY 1;
 
 -- title: a format with an unknown part
 -- code: GW106

@@ -486,9 +486,9 @@ SELECT {fn COUNT(*)} FROM visits WHERE visit_date >= {d '2024-01-01'};
 -- code: GW105
 SELECT COUNT(*) FROM visits WHERE visit_date > DATE '2024-01-01' - INTERVAL '1 quarter';
 
--- title: a moment from a number
+-- title: a moment from a broken number
 -- code: GW106
-SELECT COUNT(*) FROM visits WHERE admitted >= TO_TIMESTAMP(1704067200);
+SELECT COUNT(*) FROM visits WHERE admitted >= TO_TIMESTAMP(1704067200.25);
 
 -- title: a moment in another spelling
 -- code: GW106

@@ -93,3 +93,48 @@ SELECT CONCAT_WS('/', region, name, birth_year), COUNT(*) FROM patients GROUP BY
 -- use group_by patients.birth_year
 -- use group_by patients.name
 -- use group_by patients.region
+
+-- title: a LIKE pattern in capitals by a function
+SELECT COUNT(*) FROM patients WHERE UPPER(region::text) LIKE UPPER('%or%');
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (upper(patients.region) like '%OR%')
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter patients.region
+
+-- title: a regular expression by a function
+SELECT COUNT(*) FROM patients WHERE regexp_like(region, '^(north|south)$');
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (patients.region in ('north', 'south'))
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter patients.region
+
+-- title: OFFSET 0 in a subquery
+SELECT COUNT(*) FROM (SELECT patient_id FROM patients WHERE 1=1 OFFSET 0) AS sub OFFSET 0;
+-- plan
+-- _r1 release: m1 = count(*)
+--   project sub.patient_id = patients.patient_id
+--     filter (1 = 1)
+--       scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+
+-- title: concat_ws of a boolean
+SELECT concat_ws('-', region, smoker) AS k, COUNT(*) FROM patients GROUP BY k;
+-- plan
+-- _r1 release by k1 = substr(concat(case when (patients.region is null) then '' else ('-' || patients.region) end, case when (case when patients.smoker then 't' when (not patients.smoker) then 'f' else cast(null as text) end is null) then '' else ('-' || case when patients.smoker then 't' when (not patients.smoker) then 'f' else cast(null as text) end) end), 2): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "k", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by patients.region
+-- use group_by patients.smoker
+
+-- title: a moment as seconds
+SELECT COUNT(*) FROM visits WHERE admitted >= to_timestamp(1640995200);
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (visits.admitted >= cast('2022-01-01 00:00:00' as timestamp without time zone))
+--     scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter visits.admitted

@@ -227,3 +227,8 @@ SET synchronize_seqscans TO off;
 LOCK TABLE public.patients, public.visits IN ACCESS SHARE MODE;
 -- plan
 -- passes: pass
+
+-- title: what becomes of items that cannot be answered
+SET gateway.unsupported = 'null';
+-- plan
+-- passes: pass

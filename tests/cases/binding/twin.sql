@@ -38,7 +38,7 @@ WITH t AS (SELECT COUNT(*) AS n FROM patients) (SELECT n FROM t) ORDER BY 1 LIMI
 -- plan
 -- _r1 release: m1 = count(*)
 --   scan patients as patients [protected(patient), rows 1]
--- finishing WITH t AS (SELECT "_r1"."m1" AS "n" FROM "_r1") (SELECT n FROM t) ORDER BY 1 LIMIT 1 OFFSET 0
+-- finishing WITH t AS (SELECT "_r1"."m1" AS "n" FROM "_r1") (SELECT n FROM t) ORDER BY 1 LIMIT 1
 
 -- title: values with all its clauses
 VALUES (1, 'a'), (2, 'b') ORDER BY 1 LIMIT 1 OFFSET 1;

@@ -10,7 +10,7 @@ import pytest
 from endtoend.reuse.datasets import AUDITED, Opened, Place
 
 from gateway.errors import Code, OverlapRefused
-from gateway.requests.request import CacheUse
+from gateway.requests.request import CacheUse, UnsupportedItems
 from gateway.trail.record import RecordKind
 from gateway.trail.search import RecordFilter, latest_records
 
@@ -60,6 +60,20 @@ def test_difference_of_few_people_is_refused_to_those_who_compare_notes(
     assert place.spent_by_all() == spent
     (record,) = _records(place, refusal.query_id)
     assert (record["kind"], record["code"]) == (RecordKind.REFUSED, Code.DIFFERENCING.value)
+
+
+def test_auditor_refuses_the_statement_and_no_item(place: Place) -> None:
+    """With `unsupported` NULL for what cannot be answered, a difference of few people refuses all of it as before."""
+    place.ask(_ALL)
+    wide = _BUT_ONE_YEAR.replace("COUNT(*)", "COUNT(*), AVG(income), array_agg(income)")
+    spent = place.spent_by_all()
+    refusal = _refused(lambda: place.ask(wide, unsupported=UnsupportedItems.NULL))
+    assert refusal.code is Code.DIFFERENCING
+    assert place.spent_by_all() == spent
+    (record,) = _records(place, refusal.query_id)
+    assert record["attributes"]["null"] == [{"column": "array_agg", "code": "GW118"}]
+    other = "SELECT COUNT(*), array_agg(income) FROM patients WHERE birth_year < 1970"
+    assert place.ask(other, unsupported=UnsupportedItems.NULL).rows[0][1] is None
 
 
 def test_difference_is_nothing_to_an_analyst_who_was_not_told_the_other_answer(

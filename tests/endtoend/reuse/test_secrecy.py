@@ -176,7 +176,7 @@ def test_ledger_gives_nothing_for_what_was_drawn_before(crowd: Opened, kind: str
         theirs.intervals,
         theirs.columns,
     )
-    assert (mine.reused, mine.notices, mine.charged.value) == (None, (), _PRICE)
+    assert (mine.reused, mine.notices, mine.charged.value) == (None, theirs.notices, _PRICE)
     assert (mine.rho, mine.delta, mine.price) == (theirs.rho, theirs.delta, theirs.price)
     assert _gave(place, "dataset") == _PRICE
     assert place.ask(_REGIONS).reused is CacheUse.SAME

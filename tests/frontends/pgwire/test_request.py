@@ -10,7 +10,14 @@ from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.pgwire.classify import AnalystQuery
 from gateway.frontends.pgwire.question_flow import SETTINGS, Ask, plan_lines
 from gateway.frontends.pgwire.request import request_of
-from gateway.requests.request import Accuracy, CacheUse, Estimate, ExpectedColumn, Request
+from gateway.requests.request import (
+    Accuracy,
+    CacheUse,
+    Estimate,
+    ExpectedColumn,
+    Request,
+    UnsupportedItems,
+)
 from gateway.units import Delta, Epsilon
 
 COUNT = "SELECT count(*) FROM patients"
@@ -35,9 +42,9 @@ def test_request_has_the_terms_of_its_connection() -> None:
 
 def test_request_is_asked_for_every_setting_that_it_reads() -> None:
     """What the twin is asked for before each question has all of them."""
-    assert {f"gateway.{name}" for name in ("purpose", "epsilon", "accuracy", "fresh")} < set(
-        SETTINGS
-    )
+    assert {
+        f"gateway.{name}" for name in ("purpose", "epsilon", "accuracy", "fresh", "unsupported")
+    } < set(SETTINGS)
 
 
 @pytest.mark.parametrize("written", ["on", "ON", "true", "Tr", "t", "yes", "y", "1"])
@@ -63,6 +70,15 @@ def test_request_is_refused_when_the_setting_is_neither(written: str) -> None:
         == "a session setting is not valid: `gateway.fresh` must be `on` or `off`"
     )
     assert "SET gateway.fresh = on" in caught.value.hint
+
+
+def test_request_says_what_becomes_of_items_that_cannot_be_answered() -> None:
+    """Refused by default; NULL by the setting; another word is refused."""
+    assert _request().unsupported is UnsupportedItems.REFUSE
+    assert _request(unsupported="Null").unsupported is UnsupportedItems.NULL
+    with pytest.raises(SyntaxRefused) as caught:
+        _request(unsupported="skip")
+    assert caught.value.detail.endswith("`gateway.unsupported` must be `refuse` or `null`")
 
 
 @pytest.mark.parametrize("way", list(CacheUse))

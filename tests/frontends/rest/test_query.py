@@ -254,6 +254,7 @@ def test_idempotency_key_is_handed_on_with_what_it_asked(asking: Asking, key: st
     [
         *({"epsilon": 0.51}, {"dataset": "clinic"}, {"purpose": "clinic"}, {"params": [1]}),
         *({"params": ["a", "b"]}, {"params": ["a,b"]}, {"params": [None]}, {"params": ["None"]}),
+        {"unsupported": "null"},
         *({"fresh": True}, {"sql": COUNT + " "}, {"epsilon": "0.500000000000000000001"}),
     ],
 )

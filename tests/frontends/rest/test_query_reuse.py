@@ -65,6 +65,15 @@ def test_fresh_reaches_the_pipeline(asking: Asking, path: str) -> None:
     assert [request.fresh for _, request in seen] == [True, False, False]
 
 
+@pytest.mark.parametrize("path", ["/v1/query", "/v1/estimate"])
+def test_unsupported_reaches_the_pipeline(asking: Asking, path: str) -> None:
+    """Asked or estimated: items are refused unless the body says otherwise."""
+    for body in ({"sql": COUNT, "unsupported": "null"}, {"sql": COUNT}):
+        assert asking.post(path, body).status_code == 200
+    seen = asking.behind.asked or asking.behind.estimated
+    assert [request.unsupported.value for _, request in seen] == ["null", "refuse"]
+
+
 @pytest.mark.parametrize("way", [None, *CacheUse])
 def test_estimate_tells_reuse_and_what_would_be_charged(
     asking: Asking, way: CacheUse | None

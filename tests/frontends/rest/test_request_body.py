@@ -75,6 +75,8 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "dataset is endless": (b'{"sql": "x", "dataset": "' + b"d" * 900_000 + b'"}', "`dataset"),
     "purpose is a list": (b'{"sql": "SELECT 1", "purpose": ["a"]}', "`purpose"),
     "fresh is a text": (b'{"sql": "SELECT 1", "fresh": "yes"}', "`fresh`: "),
+    "unsupported is a boolean": (b'{"sql": "SELECT 1", "unsupported": true}', "`unsupported`: "),
+    "unsupported is another word": (b'{"sql": "SELECT 1", "unsupported": "no"}', "`unsupported`: "),
     "fresh is a number": (b'{"sql": "SELECT 1", "fresh": 1}', "`fresh`: "),
     "dry run is null": (b'{"sql": "SELECT 1", "dry_run": null}', "`dry_run`: "),
     "too many parameters": (
