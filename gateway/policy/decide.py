@@ -218,6 +218,10 @@ def visible_by(rules: ApplicableRules) -> Dataset:
     for reference in (*usable_columns_by(rules), *_shown_by(rules)):
         if reference.table in tables:
             tables[reference.table].add(reference.column)
+            column = rules.dataset.find(reference)
+            if column is not None and column.json is not None:
+                # the path of a column means the column
+                tables[reference.table].add(column.json.document)
     return visible_part(rules.dataset, tables)
 
 
