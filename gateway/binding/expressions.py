@@ -117,7 +117,7 @@ class ScalarBinder:
         if isinstance(node, exp.In) and node.args.get("query") is not None:
             bound = self._queries().member(node, filtering=filtering)
         elif isinstance(node, exp.And):
-            parts = _flat(node, exp.And)
+            parts = flat_chain(node, exp.And)
             inner = tuple(self.condition(part, filtering=filtering) for part in parts)
             return Call("and", inner, BOOLEAN, any(one.nullable for one in inner))
         elif isinstance(node, exp.Null):

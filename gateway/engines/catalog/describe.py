@@ -50,14 +50,9 @@ class SourceColumn:
 
     @property
     def read_type(self) -> ColumnType:
-        """The type that queries read: of a domain or an enum the one below it, which PostgreSQL takes it for by itself.
-
-        Times with fewer digits of a second are times.
-        """
-        if self.type in UNSIGNED:
-            return ColumnType(UNSIGNED[self.type])
-        if self.type in WIDE:
-            return ColumnType(Kind.BIGINT)
+        """The type that queries read: of a domain or an enum the one below it, of times that with all digits."""
+        if self.own_number:
+            return ColumnType(UNSIGNED.get(self.type, Kind.BIGINT))
         return parse_type(_DIGITS_OF_A_SECOND.sub("timestamp", self.base or self.type))
 
     @property
