@@ -131,6 +131,7 @@ def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -
                 f"`{account.name}` needs an open account `{account.parent}` in `{account.ledger.name}`",
             )
     _require_usable(account)
+    account = replace(account, ledger=_open_ledger(draft, account.ledger))
     draft.insert(
         accounts,
         {
