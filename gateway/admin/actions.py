@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from gateway.budget.account import Limits
-from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet, set_limits
+from gateway.budget.account import Ledger, Limits, ratio_text
+from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet, RateFixed, set_limits
 from gateway.release_cache.event_log import refresh
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -32,8 +32,12 @@ def _said(act: Act, actor: str) -> ActRecord:
         case LedgerOpened(ledger):
             about = {"ledger": ledger.name, "source": ledger.source, "unit": ledger.unit}
             return ActRecord(
-                RecordKind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency}
+                RecordKind.LEDGER_OPENED,
+                actor,
+                {**about, "currency": ledger.currency, **_rate(ledger)},
             )
+        case RateFixed(ledger):
+            return ActRecord(RecordKind.RATE_FIXED, actor, {"ledger": ledger.name, **_rate(ledger)})
         case AccountOpened(account):
             above = {"ledger": account.ledger.name, "parent": account.parent}
             named = {"account": account.name, **above}
@@ -43,6 +47,10 @@ def _said(act: Act, actor: str) -> ActRecord:
         case LimitsSet(account, before, after):
             changed = {**_limits("before_", before), **_limits("after_", after)}
             return ActRecord(RecordKind.LIMITS_SET, actor, {"account": account, **changed})
+
+
+def _rate(ledger: Ledger) -> dict[str, str | None]:
+    return {"rate": ratio_text(ledger.rate) if ledger.rate else None}
 
 
 def _limits(prefix: str, limits: Limits) -> dict[str, str | None]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from gateway.admin.open_accounts import accounts_of, ledger_of, limits_of
+from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.binding.bound import Cut, Empty, Fetch, PassThrough
-from gateway.budget.account import HALF, Currency, Limits, analyst_account, cost_on_path
+from gateway.budget.account import HALF, Currency
 from gateway.budget.group_privacy import GroupGuarantee, group_guarantees
 from gateway.datasets.view import BoundQuery
 from gateway.noise.allocation import ReleaseNoise
-from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
 from gateway.pricing.price import AnalyzedQuery, estimate_price, noise_for_price, price_of
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
@@ -50,7 +49,7 @@ class CostForecast:
     extra_scopes: tuple[tuple[ReleaseScope, ...], ...] = ()
 
 
-def forecast_cost(bound: BoundQuery, policy: Policy, loaded: LoadedPolicies) -> CostForecast:
+def forecast_cost(bound: BoundQuery, policy: Policy) -> CostForecast:
     """The forecast at the default price; or the refusal of what cannot be bounded or paid for."""
     currency, cut = ledger_of(policy).currency, bound.bound
     if isinstance(cut, PassThrough):
@@ -64,8 +63,9 @@ def forecast_cost(bound: BoundQuery, policy: Policy, loaded: LoadedPolicies) -> 
     )
     cost = None
     if query.measures:
-        path = path_limits(bound.question.subject.name, policy, loaded)
-        cost = cost_on_path(price_of(query), currency, path)
+        # of a ledger that is opened with these policies
+        rate = limits_of(policy.privacy.budget).opening_rate(currency)
+        cost = price_of(query).value * rate
     releases = noise_for_price(query, cost)
     constants = _constants(cut)
     scopes = _scopes(query, constants)
@@ -109,18 +109,6 @@ def _scopes(query: AnalyzedQuery, constants: Mapping[str, str]) -> tuple[Release
         )
         for one in query.analyses
     )
-
-
-def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Limits]:
-    """The caps of the policies, from the analyst's account up to the ledger's."""
-    ledger = ledger_of(policy)
-    accounts = {one.name: one for one in accounts_of(policy, loaded, ledger)}
-    path: list[Limits] = []
-    name: str | None = analyst_account(subject, policy.name)
-    while name is not None and name != ledger.name:
-        path.append(accounts[name].limits)
-        name = accounts[name].parent
-    return [*path, limits_of(policy.privacy.budget)]
 
 
 def forecast_lines(found: CostForecast) -> Iterator[str]:

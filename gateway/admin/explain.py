@@ -68,9 +68,7 @@ def open_temporary_twin(programs_bin: Path | None) -> Iterator[Twin]:
             yield twin
 
 
-def explain(
-    question: Question, policy: Policy, loaded: LoadedPolicies, borrow: Borrow
-) -> Explanation:
+def explain(question: Question, policy: Policy, borrow: Borrow) -> Explanation:
     """The result of all stages before the source would be asked."""
     found = Explanation(question.subject.name, policy.name, (), (), None, None)
     try:
@@ -82,7 +80,7 @@ def explain(
         )
         bound = Views(policy).bind(question, borrow)
         found = replace(found, bound=bound)
-        price = forecast_cost(bound, policy, loaded)
+        price = forecast_cost(bound, policy)
     except Refusal as refusal:
         return replace(found, refusal=refusal)
     compared = _compared(price, policy)

@@ -19,7 +19,7 @@ from typing import Any, Final
 from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.budget.account import Currency, Limits, cost_on_path
+from gateway.budget.account import Currency, Limits
 from gateway.catalog.tables import Column, ColumnClass, Table
 from gateway.catalog.types import Family
 from gateway.datasets.view import Question
@@ -96,7 +96,8 @@ def preview_policy(
         if not table.public
         for grouping, key in islice(groupings(table), 1 if is_whole else None)
     )
-    by_analyst, by_everyone = (_questions(limits, pricing) for limits in pricing.path)
+    caps = (limits_of(analyst), limits_of(everyone))
+    by_analyst, by_everyone = (_questions(limits, pricing) for limits in caps)
     return Preview(
         policy.name,
         policy.privacy.default_price,
@@ -126,12 +127,13 @@ class _Pricing:
     analyst: Budget
 
     @property
-    def path(self) -> tuple[Limits, Limits]:
-        return limits_of(self.analyst), limits_of(self.policy.privacy.budget)
+    def rate(self) -> Fraction:
+        return limits_of(self.policy.privacy.budget).opening_rate(self.currency)
 
     @property
     def cost(self) -> Fraction:
-        return cost_on_path(self.policy.privacy.default_price, self.currency, [*self.path])
+        """What a query at the default price costs a ledger that is opened with this policy."""
+        return self.policy.privacy.default_price.value * self.rate
 
     def count(
         self, table: Table, grouping: str, key: str | None, rows: int | None
@@ -180,7 +182,7 @@ class _Pricing:
 
 def _questions(limits: Limits, pricing: _Pricing) -> int:
     """How many questions at the default price an account has room for."""
-    return floor(limits.cap(pricing.currency) / pricing.cost) if pricing.cost else 0
+    return floor(limits.epsilon / pricing.policy.privacy.default_price) if pricing.cost else 0
 
 
 def _no_session() -> AbstractContextManager[TwinSession]:

@@ -15,11 +15,13 @@ certainly better.
 The choice is about noise alone: the ledger's guarantee is the same in either currency.
 
 INVARIANT: every amount of one ledger is in one currency, fixed when the ledger was opened.
+INVARIANT: one epsilon costs the same in one ledger, whoever asks and whenever: the ledger's `rate`. It is fixed when the
+ledger has a cap for the first time, so caps can change and neither a price nor a quota moves. docs/proofs/budget.md.
 INVARIANT: a cap can be changed, the amount spent cannot: there is no reset.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -78,8 +80,12 @@ class Limits:
     window: RateLimit | None = None
 
     def cap(self, currency: Currency) -> Fraction:
-        """The lifetime cap in the ledger's own currency."""
-        return self.epsilon.value * (1 if currency is Currency.PURE else self.rho_per_epsilon)
+        """The lifetime cap of a ledger in its own currency: the largest amount whose guarantee implies these limits."""
+        return self.epsilon.value * self.opening_rate(currency)
+
+    def opening_rate(self, currency: Currency) -> Fraction:
+        """The rate of a ledger that is opened with these limits; zero if they allow no Gaussian noise."""
+        return Fraction(1) if currency is Currency.PURE else self.rho_per_epsilon
 
     @cached_property
     def rho_per_epsilon(self) -> Fraction:
@@ -101,12 +107,21 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ledger:
-    """One source and one privacy unit, for which the privacy guarantee holds."""
+    """One source and one privacy unit, for which the privacy guarantee holds.
+
+    `rate` is the cost of one epsilon, in the ledger's currency; zero while the ledger never had a cap. It follows from
+    how the ledger was opened, so two values of one ledger are equal without it.
+    """
 
     name: str
     source: str
     unit: str
     currency: Currency
+    rate: Fraction = field(default=Fraction(0), compare=False)
+
+    def cost(self, price: Epsilon) -> Fraction:
+        """What a query at this price costs."""
+        return price.value * self.rate
 
 
 @dataclass(frozen=True)
@@ -120,12 +135,14 @@ class Account:
 
     @cached_property
     def cap(self) -> Fraction:
-        """The lifetime cap in the ledger's currency."""
-        return self.limits.cap(self.ledger.currency)
+        """The lifetime cap in the ledger's currency: of the ledger what its promise allows, of others a quota of prices."""
+        if self.parent is None:
+            return self.limits.cap(self.ledger.currency)
+        return self.ledger.cost(self.limits.epsilon)
 
     def as_epsilon(self, amount: Fraction) -> Fraction:
-        """The epsilon that an amount of the ledger's currency is worth on this account."""
-        return self.limits.epsilon.value * amount / self.cap if self.cap else Fraction(0)
+        """The prices of queries that cost this amount of the ledger's currency together."""
+        return amount / self.ledger.rate if self.ledger.rate else Fraction(0)
 
     @cached_property
     def definition(self) -> Mapping[str, str | None]:
@@ -191,25 +208,6 @@ RESTORED: Final = "#"  # the chain that counts how often cells were begun anew
 def ratio_text(amount: Fraction) -> str:
     """An amount of the ledger's currency in the form in which it is stored."""
     return f"{amount.numerator}/{amount.denominator}"
-
-
-def cost_on_path(price: Epsilon, currency: Currency, limits: list[Limits]) -> Fraction:
-    """The cost of a query at `price` for every account on its path.
-
-    Pure: the price itself. zCDP: the price times the least rho*/cap on the path. So `cap / price` queries
-    always fit the account that binds, and the other accounts are charged no more than it is.
-    """
-    if currency is Currency.PURE:
-        return price.value
-    return price.value * min(limit.rho_per_epsilon for limit in limits)
-
-
-def rate_on_path(currency: Currency, limits: Iterable[Limits]) -> Fraction:
-    """The cost of one epsilon on a path, as in `cost_on_path`; accounts with a cap of zero are ignored."""
-    if currency is Currency.PURE:
-        return Fraction(1)
-    rates = (limit.rho_per_epsilon for limit in limits)
-    return min((rate for rate in rates if rate), default=Fraction(1))
 
 
 def ledger_name(dataset: str) -> str:

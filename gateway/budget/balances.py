@@ -1,6 +1,7 @@
 """Accounts and balances of a journal draft: from memory, or read from the database."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
@@ -22,7 +23,7 @@ from gateway.budget.account import (
 )
 from gateway.errors import Code, NotPermitted
 from gateway.state.draft import Draft
-from gateway.state.tables import account_limits, accounts, ledger_entries, ledgers
+from gateway.state.tables import account_limits, accounts, ledger_entries, ledger_rates, ledgers
 from gateway.units import Delta, Epsilon
 
 
@@ -40,7 +41,12 @@ def path_of(draft: Draft, name: str) -> list[Account]:
 
 
 def find_account(draft: Draft, name: str) -> Account | None:
-    return draft.recall(("account", name), lambda connection: load_account(connection, name))
+    account = draft.recall(("account", name), lambda connection: load_account(connection, name))
+    if account is None or account.ledger.rate:
+        return account
+    # its rate may have been fixed since the account was remembered
+    ledger = find_ledger(draft, account.ledger.name)
+    return account if ledger is None else replace(account, ledger=ledger)
 
 
 def find_ledger(draft: Draft, name: str) -> Ledger | None:
@@ -76,20 +82,38 @@ def spent_before(draft: Draft, account: str, start: datetime) -> Fraction:
 
 
 def load_ledger(connection: Connection, name: str) -> Ledger | None:
-    row = connection.execute(select(ledgers).where(ledgers.c.name == name)).one_or_none()
-    return None if row is None else Ledger(row.name, row.source, row.unit, Currency(row.currency))
+    row = connection.execute(_LEDGERS.where(ledgers.c.name == name)).one_or_none()
+    if row is None:
+        return None
+    known = Ledger(row.name, row.source, row.unit, Currency(row.currency))
+    return replace(known, rate=_rate(connection, known, row.rate))
+
+
+def load_rate(connection: Connection, name: str) -> Fraction | None:
+    """The rate that was fixed for a ledger, if one was."""
+    query = select(ledger_rates.c.rate).where(ledger_rates.c.ledger == name)
+    rate = connection.execute(query).scalar_one_or_none()
+    return None if rate is None else Fraction(rate)
+
+
+def _rate(connection: Connection, ledger: Ledger, fixed: str | None) -> Fraction:
+    """The rate of a ledger; of one of an older version, which has none yet, that which will be fixed."""
+    if fixed is not None:
+        return Fraction(fixed)
+    row = connection.execute(_ACCOUNTS.where(accounts.c.name == ledger.name)).one_or_none()
+    return Fraction(0) if row is None else _limits(row).opening_rate(ledger.currency)
 
 
 def load_account(connection: Connection, name: str) -> Account | None:
     row = connection.execute(_ACCOUNTS.where(accounts.c.name == name)).one_or_none()
-    return None if row is None else _account(row)
+    return None if row is None else _account(connection, row)
 
 
 def load_accounts(connection: Connection, ledger: str | None = None) -> list[Account]:
     query = _ACCOUNTS.order_by(accounts.c.opened_at, accounts.c.name)
     if ledger is not None:
         query = query.where(accounts.c.ledger == ledger)
-    return [_account(row) for row in connection.execute(query)]
+    return [_account(connection, row) for row in connection.execute(query).all()]
 
 
 def load_balance(connection: Connection, account: str) -> Balance:
@@ -138,6 +162,12 @@ def load_spent_before(connection: Connection, account: str, start: datetime) -> 
     return Fraction(0) if spent is None else Fraction(spent)
 
 
+def load_largest_quota(connection: Connection, account: Account) -> Fraction:
+    """The largest cap that an account ever had, in the ledger's currency."""
+    query = select(account_limits).where(account_limits.c.account == account.name)
+    return max(replace(account, limits=_limits(row)).cap for row in connection.execute(query).all())
+
+
 def load_limits_ordinal(connection: Connection, account: str) -> int:
     return (
         connection.execute(
@@ -156,9 +186,10 @@ def _balance(row: Row[Any]) -> Balance:
     )
 
 
-def _account(row: Row[*tuple[Any, ...]]) -> Account:
+def _account(connection: Connection, row: Row[*tuple[Any, ...]]) -> Account:
     ledger = Ledger(row.ledger, row.source, row.unit, Currency(row.currency))
-    return Account(row.name, ledger, row.parent, _limits(row))
+    known = replace(ledger, rate=_rate(connection, ledger, row.rate))
+    return Account(row.name, known, row.parent, _limits(row))
 
 
 def _limits(row: Row[*tuple[Any, ...]]) -> Limits:
@@ -181,6 +212,7 @@ _ACCOUNTS = (
         ledgers.c.source,
         ledgers.c.unit,
         ledgers.c.currency,
+        ledger_rates.c.rate,
         accounts.c.parent,
         accounts.c.opened_at,
         _latest.c.epsilon,
@@ -191,4 +223,8 @@ _ACCOUNTS = (
     .select_from(accounts)
     .join(_latest, _latest.c.account == accounts.c.name)
     .join(ledgers, ledgers.c.name == accounts.c.ledger)
+    .outerjoin(ledger_rates, ledger_rates.c.ledger == accounts.c.ledger)
+)
+_LEDGERS = select(ledgers, ledger_rates.c.rate).outerjoin_from(
+    ledgers, ledger_rates, ledger_rates.c.ledger == ledgers.c.name
 )

@@ -25,7 +25,7 @@ from gateway.budget.charge import (
 from gateway.errors import Code, OperatorError
 from gateway.state.anchor import Fact
 from gateway.state.draft import Draft
-from gateway.state.tables import charges, ledger_entries, ledgers
+from gateway.state.tables import charges, ledger_entries, ledger_rates, ledgers
 
 
 def write_charge(
@@ -98,9 +98,19 @@ def load_budget_facts(connection: Connection, seq: int) -> dict[str, Fact]:
     """The budget facts that an anchor needs if it begins at `seq`."""
     facts = {
         f"ledger:{row.name}": Fact(
-            seq, {"source": row.source, "unit": row.unit, "currency": row.currency}
+            seq,
+            {
+                "source": row.source,
+                "unit": row.unit,
+                "currency": row.currency,
+                "rate": row.rate,
+            },
         )
-        for row in connection.execute(select(ledgers))
+        for row in connection.execute(
+            select(ledgers, ledger_rates.c.rate).outerjoin_from(
+                ledgers, ledger_rates, ledger_rates.c.ledger == ledgers.c.name
+            )
+        ).all()
     }
     for account in load_accounts(connection):
         balance = balance_fact(load_balance(connection, account.name))

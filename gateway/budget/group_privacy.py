@@ -11,6 +11,7 @@ INVARIANT: a converted epsilon is rounded up: `rho_star` says that it is worth a
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import log, sqrt
 from typing import Final
 
@@ -47,6 +48,7 @@ def group_guarantees(
     )
 
 
+@lru_cache(maxsize=4096)
 def epsilon_of(rho: Rho, delta: Delta) -> Epsilon:
     """The least epsilon of three digits such that rho is within (epsilon, delta)."""
     if not rho:

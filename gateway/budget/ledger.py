@@ -1,8 +1,7 @@
 """The ledger: a charge fits every account on its path, or it is refused.
 
 A refusal says which account is exhausted, what the query needs, what is left, and when to try again. All its
-amounts are in epsilon, the unit in which people plan: an amount in the ledger's currency is worth its share of the
-account's cap.
+amounts are in epsilon, the unit in which people plan: one epsilon costs the ledger's rate, whoever asks.
 
 INVARIANT: a charge fits the lifetime cap, the threshold delta and the rate limit of every charged account from the
 analyst's to the ledger's, or no account is charged.
@@ -26,8 +25,6 @@ from gateway.budget.account import (
     Account,
     Balance,
     RateLimit,
-    cost_on_path,
-    rate_on_path,
 )
 from gateway.budget.balances import balance_of, path_of, spent_before
 from gateway.budget.charge import ChargeRequest, Idempotency, LedgerEntry, Receipt, Withdrawal
@@ -46,9 +43,9 @@ from gateway.units import Delta, Epsilon, format_decimal, format_down
 _FREE = "repeating an answered query is free"
 
 
-def budget_exhausted(account: Account, balance: Balance, cost: Fraction) -> BudgetExhausted:
-    left = max(Fraction(0), account.limits.epsilon.value - account.as_epsilon(balance.spent))
-    needs = account.as_epsilon(cost) or cost
+def budget_exhausted(account: Account, balance: Balance, needs: Fraction) -> BudgetExhausted:
+    """The refusal of a query that needs so much epsilon of an account."""
+    left = max(Fraction(0), account.as_epsilon(account.cap - balance.spent))
     return BudgetExhausted(
         Code.BUDGET_EXHAUSTED,
         f"`{account.name}` has epsilon {format_down(left)} left for its lifetime, the query needs"
@@ -92,11 +89,11 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
     path = path_of(draft, request.account)
     cost = _cost(draft, request, path)
     gifts = account_shares(request, path, cost)
-    withdrawals = tuple(_fitting(draft, gift, path, now) for gift in gifts)
+    withdrawals = tuple(_fitting(draft, gift, now) for gift in gifts)
     if request.held:
         # it fits as if nothing had been paid before; now every account is charged for what it has not paid
         gifts = shares_beside_copies(request, path, cost)
-        withdrawals = tuple(_fitting(draft, gift, path, now) for gift in gifts)
+        withdrawals = tuple(_fitting(draft, gift, now) for gift in gifts)
     for gift, withdrawal in zip(gifts, withdrawals, strict=True):
         _tell_anchor(draft, gift.account, withdrawal.after)
     receipt = Receipt(
@@ -125,16 +122,13 @@ def _cost(draft: Draft, request: ChargeRequest, path: Sequence[Account]) -> Frac
     if not request.price:
         return Fraction(0)
     for account in path:
-        if not account.cap:
+        if not account.limits.epsilon:
             balance = balance_of(draft, account.name)
             raise budget_exhausted(account, balance, request.price.value)
-    limits = [account.limits for account in path]
-    return cost_on_path(request.price, path[0].ledger.currency, limits)
+    return path[0].ledger.cost(request.price)
 
 
-def _fitting(
-    draft: Draft, gift: AccountShare, path: Sequence[Account], now: datetime
-) -> Withdrawal:
+def _fitting(draft: Draft, gift: AccountShare, now: datetime) -> Withdrawal:
     """The withdrawal from the account, if its cap, its delta and its rate limit allow it."""
     account, amounts, cells = gift.account, gift.whole, tuple[LedgerEntry, ...]()
     balance = balance_of(draft, account.name)
@@ -147,25 +141,25 @@ def _fitting(
     cap = account.cap
     # an account above its cap is charged nothing, not even in a cell that would not raise its total
     if after.spent > cap:
-        needs = _needs(taken) if cap else _needs(taken) / _rate(path)
-        raise budget_exhausted(account, balance, needs)
+        raise budget_exhausted(account, balance, account.as_epsilon(_needs(taken)))
     if after.delta_spent > limits.for_thresholds.value:
         raise thresholds_exhausted(account, balance, Delta(taken.delta or taken.largest.delta))
     if limits.window is not None and cap:
         since = after.spent - spent_before(draft, account.name, limits.window.every.start(after.at))
-        worth = limits.epsilon.value / cap
-        if since * worth > limits.window.epsilon.value:
-            given, needs = (since - taken.amount) * worth, _needs(taken) * worth
-            raise window_exhausted(account, limits.window, given, needs, after.at)
+        if since > account.ledger.cost(limits.window.epsilon):
+            given, needs = since - taken.amount, _needs(taken)
+            raise window_exhausted(
+                account,
+                limits.window,
+                account.as_epsilon(given),
+                account.as_epsilon(needs),
+                after.at,
+            )
     return taken
 
 
 def _needs(taken: Withdrawal) -> Fraction:
     return taken.amount or taken.largest.cost
-
-
-def _rate(path: Sequence[Account]) -> Fraction:
-    return rate_on_path(path[0].ledger.currency, (account.limits for account in path))
 
 
 def _price_taken(
@@ -178,7 +172,7 @@ def _price_taken(
     if not withdrawals or withdrawals[0].account != request.account:
         return Epsilon.zero()
     amount = withdrawals[0].amount
-    return request.price if amount is cost or amount == cost else Epsilon(amount / _rate(path))
+    return request.price if amount == cost else Epsilon(path[0].as_epsilon(amount))
 
 
 def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:

@@ -1,4 +1,4 @@
-"""Account balances for display: in epsilon, in proportion to the prices of the queries."""
+"""Account balances for display: in epsilon, as the sum of the prices of the queries, and as guarantees."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,10 +13,12 @@ from gateway.budget.balances import (
     find_account,
     load_accounts,
     load_balance,
+    load_largest_quota,
     load_spent_before,
     path_of,
     spent_before,
 )
+from gateway.budget.guarantees import Guarantee, quota_guarantee, released_guarantee
 from gateway.state.draft import Draft
 from gateway.units import Delta, Epsilon
 
@@ -34,7 +36,11 @@ class RateLimitBalance:
 
 @dataclass(frozen=True)
 class AccountBalance:
-    """One account; `remaining` is the highest price of the next query."""
+    """One account; `remaining` is the highest price of the next query.
+
+    Limit and spending are sums of prices. `promised` is what the quota guarantees, `released` what was given so far amounts
+    to. `owner` and `largest`, the largest quota that the account ever had, are what they follow from.
+    """
 
     account: str
     dataset: str
@@ -43,6 +49,10 @@ class AccountBalance:
     epsilon_remaining: Epsilon
     delta_limit: Delta
     window: RateLimitBalance | None
+    promised: Guarantee
+    released: Guarantee
+    owner: Account
+    largest: Fraction
 
 
 def standings(
@@ -80,7 +90,11 @@ def _standing(connection: Connection, account: Account, now: datetime) -> Accoun
     def before(start: datetime) -> Fraction:
         return load_spent_before(connection, account.name, start)
 
-    return _shown(account, load_balance(connection, account.name), before, now)
+    balance = load_balance(connection, account.name)
+    largest = account.cap
+    if balance.spent > largest:
+        largest = load_largest_quota(connection, account)
+    return _shown(account, balance, before, now, largest)
 
 
 def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance:
@@ -90,13 +104,25 @@ def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance
         # a period without a charge is not in memory: a late charge may still fall before it
         return balance.spent if balance.at < start else spent_before(draft, account.name, start)
 
-    return _shown(account, balance, before, now)
+    largest = account.cap
+    if balance.spent > largest:
+        largest = draft.recall(
+            ("largest quota", account.name, largest),
+            lambda connection: load_largest_quota(connection, account),
+        )
+    return _shown(account, balance, before, now, largest)
 
 
 def _shown(
-    account: Account, balance: Balance, before: Callable[[datetime], Fraction], now: datetime
+    account: Account,
+    balance: Balance,
+    before: Callable[[datetime], Fraction],
+    now: datetime,
+    largest: Fraction,
 ) -> AccountBalance:
     spent = account.as_epsilon(balance.spent)
+    # of the ledger's account this differs from the epsilon of its cap where that was changed
+    limit = account.as_epsilon(account.cap)
     limits = account.limits
     window = None
     if limits.window is not None:
@@ -106,11 +132,15 @@ def _shown(
     return AccountBalance(
         account.name,
         account.ledger.name.removeprefix(_PREFIX),
-        limits.epsilon,
+        Epsilon(limit),
         Epsilon(spent),
-        _left(limits.epsilon, spent),
+        _left(Epsilon(limit), spent),
         limits.delta,
         window,
+        quota_guarantee(account),
+        released_guarantee(account, balance.spent, largest),
+        account,
+        largest,
     )
 
 

@@ -28,7 +28,7 @@ from gateway.budget.account import (
 from gateway.budget.balances import balance_of, find_account, find_ledger, load_confined
 from gateway.budget.charge import Receipt, Withdrawal
 from gateway.budget.entries import write_charge
-from gateway.budget.limits import Act, open_account, open_ledger, set_limits
+from gateway.budget.limits import Act, fix_rate, open_account, open_ledger, set_limits
 from gateway.budget.parallel_composition import close_cells
 from gateway.state.anchor import Fact
 from gateway.state.draft import Draft
@@ -71,13 +71,16 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
         if find_ledger(draft, name) is None:
             limits = _limits(accounts[name])
             acts += open_ledger(draft, _ledger(name, fact), limits, actor=actor, now=now)
+        elif fact.get("rate") is not None:
+            limits = _limits(accounts[name])
+            acts += fix_rate(draft, _ledger(name, fact), limits, actor=actor, now=now)
     for account in _parents_first(draft, accounts):
         if find_account(draft, account.name) is None:
             acts += open_account(draft, account, actor=actor, now=now)
         else:
             then, present = account.limits, _open(draft, account.name).limits
             limits = then if unseen is None else _tighter(then, present)
-            acts += set_limits(draft, account.name, limits, actor=actor, now=now)
+            acts += set_limits(draft, account.name, limits, actor=actor, now=now, is_restore=True)
     confined = set() if cells_known else set(draft.recall("accounts with cells", load_confined))
     taken = []
     for name in dict.fromkeys([*accounts, *sorted(confined)]):
@@ -172,7 +175,10 @@ def _named(facts: Mapping[str, Fact], prefix: str) -> dict[str, _Definition]:
 
 
 def _ledger(name: str, fact: _Definition) -> Ledger:
-    return Ledger(name, str(fact["source"]), str(fact["unit"]), Currency(str(fact["currency"])))
+    # an anchor of an older version has no rate
+    rate = Fraction(fact.get("rate") or 0)
+    currency = Currency(str(fact["currency"]))
+    return Ledger(name, str(fact["source"]), str(fact["unit"]), currency, rate)
 
 
 def _limits(fact: _Definition) -> Limits:

@@ -33,7 +33,7 @@ def _show(arguments: argparse.Namespace) -> int:
         print("no accounts are open")
     else:
         print_table(
-            ("account", "limit", "spent", "remaining", "delta", "window"),
+            ("account", "limit", "spent", "remaining", "delta", "promised", "released", "window"),
             [
                 (
                     one.account,
@@ -41,6 +41,8 @@ def _show(arguments: argparse.Namespace) -> int:
                     str(one.epsilon_spent),
                     format_down(one.epsilon_remaining.value),
                     str(one.delta_limit),
+                    str(one.promised.epsilon),
+                    str(one.released.epsilon),
                     f"{format_down(one.window.epsilon_remaining.value)}"
                     f" of {one.window.epsilon_limit}"
                     f" left this {one.window.every}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from gateway.admin.instance import open_foundation, operator_name
 from gateway.admin.restore import restore
 from gateway.budget.account import ratio_text
-from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet
+from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet, RateFixed
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_warning
 from gateway.config import Settings, prepare_home
@@ -82,6 +82,8 @@ def _told(act: Act) -> str:
     match act:
         case LedgerOpened(ledger):
             return f"opened ledger {ledger.name} again"
+        case RateFixed(ledger):
+            return f"fixed what one epsilon costs in {ledger.name} again"
         case AccountOpened(account):
             return f"opened {account.name} again, with epsilon {account.limits.epsilon}"
         case LimitsSet(account, _, after):

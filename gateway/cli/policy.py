@@ -135,7 +135,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     asked_at = arguments.time or datetime.now(UTC)
     question = Question(request, subject, arguments.front_end, asked_at)
     with open_temporary_twin(settings.postgres_bin) as twin:
-        found = explain(question, policy, reading.loaded, twin.borrowed)
+        found = explain(question, policy, twin.borrowed)
     stands = True
     lines: tuple[str, ...] = ()
     if found.price is not None and {"home", "state_url"} & settings.model_fields_set:

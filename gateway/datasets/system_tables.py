@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from gateway.budget.account import analyst_account
+from gateway.budget.guarantees import released_guarantee
 from gateway.budget.report import AccountBalance, RateLimitBalance
 from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import OWN_TABLES, SCHEMA, Column, ColumnRef, Table
@@ -194,9 +195,12 @@ def visible_balances(
 def round_to_tenths(standing: AccountBalance) -> AccountBalance:
     """The same account in steps; the spent and the remaining amount add up to the limit."""
     left = _floor(standing.epsilon_limit, standing.epsilon_remaining)
+    spent = Epsilon(standing.epsilon_limit.value - left)
+    owner = standing.owner
     return replace(
         standing,
-        epsilon_spent=Epsilon(standing.epsilon_limit.value - left),
+        epsilon_spent=spent,
+        released=released_guarantee(owner, owner.ledger.cost(spent), standing.largest),
         epsilon_remaining=Epsilon(left),
         window=None if standing.window is None else _window_in_tenths(standing.window),
     )

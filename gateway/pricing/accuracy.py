@@ -4,7 +4,7 @@ Error formulas, which contain no data, give the error of each column at a price.
 digits: the promise holds at the price that is found and fails at the next smaller one. Approximate margins, which are
 cheap, tell where the search starts; exact margins decide.
 
-INVARIANT: the price depends only on the query, the policy and the caps of accounts. It is charged like a named price:
+INVARIANT: the price depends only on the query, the policy and the rate of the ledger. It is charged like a named price:
 an accuracy that needs more than the policy allows is refused.
 """
 
@@ -15,13 +15,12 @@ from fractions import Fraction
 from itertools import product
 from typing import Final
 
-from gateway.budget.account import cost_on_path
 from gateway.errors import Code, SyntaxRefused
 from gateway.intervals.expected_error import Error, ExpectedDual, error_of
 from gateway.intervals.margins import exact_margin, near_margin
 from gateway.noise.combined_noise import AnyNoise
 from gateway.plan.formulas import Each
-from gateway.pricing.price import AnalyzedQuery, limits_on_path, noise_at
+from gateway.pricing.price import AnalyzedQuery, accounts_on_path, noise_at
 from gateway.requests.request import Accuracy, Estimate
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.grouping_sets import GroupingSet
@@ -93,12 +92,11 @@ def price_for_accuracy(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
         )
     if not query.measures:
         return query
-    limits = limits_on_path(journal, query)
+    ledger = accounts_on_path(journal, query)[0].ledger
     place, promises = _promises(query, accuracy)
 
     def noise(price: Epsilon) -> PricedRelease:
-        cost = cost_on_path(price, query.currency, limits)
-        return noise_at(query, cost)[place]
+        return noise_at(query, ledger.cost(price))[place]
 
     price = Trial(accuracy, promises, noise).cheapest()
     if price is None:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from gateway.binding.bound import Cut
-from gateway.budget.account import Account, Currency, Limits, analyst_account
+from gateway.budget.account import Account, Currency, analyst_account
 from gateway.budget.balances import path_of
 from gateway.budget.charge import (
     CachedMeasurement,
@@ -96,7 +96,7 @@ class AnalyzedQuery:
 
 
 def price_of(query: AnalyzedQuery) -> Epsilon:
-    """The price that the analyst offers for the whole statement, within the limits of the policy."""
+    """The price of the whole statement, within the limits of the policy."""
     privacy = query.policy.privacy
     price = privacy.default_price if query.epsilon is None else query.epsilon
     if not price:
@@ -204,11 +204,6 @@ def accounts_on_path(journal: Journal, query: AnalyzedQuery) -> Sequence[Account
     """The accounts that the query is charged to, from the analyst's own up to the ledger's."""
     own = analyst_account(query.subject, query.policy.name)
     return journal.read(lambda draft: path_of(draft, own))
-
-
-def limits_on_path(journal: Journal, query: AnalyzedQuery) -> list[Limits]:
-    """The limits that a charge has to fit."""
-    return [one.limits for one in accounts_on_path(journal, query)]
 
 
 def estimate_price(

@@ -76,7 +76,7 @@ def decide_reuse(
 ) -> ReuseDecision:
     """Decide for each slot and each choice. For `entries` see `matches`.
 
-    The query offers `share` for each slot and choice, in the ledger's currency. `default` is the default price of a
+    `share` is the cost of each slot and choice, in the ledger's currency. `default` is the default price of a
     statement where none was asked for; None where a price or an accuracy was.
     """
     found = matches(wanted, entries)

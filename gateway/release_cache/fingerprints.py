@@ -3,7 +3,9 @@
 The digest of a slot says what is measured, without the names that a statement gives. Rows and groups belong to the scope.
 The digest of the bounding says everything that is done to a unit's rows before they are counted.
 
-A unit in several groups is cut to R rows in each of them separately, and to G groups, or to a weight, over all of them:
+A unit in several groups is cut to R rows in each of them separately, and to G groups, or to a weight, over all of them.
+How the G groups, and the R values of a group, are chosen is in a digest too (`_CHOSEN`): releases made under another
+choice measure other sums and are combined with none of this one.
 
     plain      G cuts nothing, so a group of an answer is what a query about that group alone would measure. Another
                query may take some of the groups.
@@ -68,6 +70,10 @@ _VERSION: Final = (
 )
 
 
+# by a hash of the unit and the key; before, it was a hash of the key, and had no name
+_CHOSEN: Final = "by unit and key"
+
+
 def slot_digest(analysis: Analysis, slot: Slot, constants: Mapping[str, str]) -> str:
     """The digest of what a slot measures; `constants` gives the identity of each staged constant."""
     read = _reader(analysis, constants)
@@ -79,7 +85,9 @@ def choice_digest(analysis: Analysis, choice: Choice, constants: Mapping[str, st
     """The digest of the counts that a choice is made from."""
     read = _reader(analysis, constants)
     histogram = read.histogram(choice.histogram)
-    return _digest("choice", choice.rows, histogram, _sought(choice))
+    # histograms are cut to G groups in any case, with weights too, of which the bounding tells
+    cut: list[Json] = [] if is_plain(analysis) else [[_CHOSEN, analysis.groups_per_unit]]
+    return _digest("choice", choice.rows, histogram, _sought(choice), *cut)
 
 
 def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> str:
@@ -124,7 +132,7 @@ def _groups(analysis: Analysis) -> Json:
         return None
     weights = analysis.weights
     if weights is None:
-        return analysis.groups_per_unit
+        return [_CHOSEN, analysis.groups_per_unit]
     return [weights.groups, weights.listed, weights.squared, weights.whole]
 
 
@@ -181,7 +189,7 @@ class _Reader:
             case Units():
                 return ["units", where]
             case Different(value):
-                return ["different", self._text(value), where]
+                return ["different", _CHOSEN, self._text(value), where]
             case Total(value, lattice, origin):
                 return ["total", self._text(value), _lattice(lattice), origin.value, where]
             case Squares(value, lattice, unit):

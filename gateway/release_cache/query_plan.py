@@ -79,7 +79,7 @@ class ReuseContext:
         return self.query.policy.given_to(self.query.subject)
 
     def may_take(self, entry: CacheEntry) -> bool:
-        """True if the subject has the entry already, or if it costs no more than the query offers."""
+        """True if the subject has the entry already, or if it costs no more than the query."""
         if not self.own and entry.cost <= self.cost:
             return True
         slots, choices = range(len(entry.slots)), range(len(entry.choices))
@@ -181,7 +181,7 @@ class QueryPlan:
 
     @property
     def charged(self) -> Epsilon:
-        """What the analyst's own account gives, in epsilon, where it is the one that binds."""
+        """What the analyst's own account gives, in epsilon."""
         given = self.cost + self.debts.of(self.context.path[0])
         return Epsilon(self.context.price.value * given / self.context.cost)
 

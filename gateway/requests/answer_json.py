@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from gateway.budget.guarantees import Guarantee
 from gateway.budget.report import AccountBalance, RateLimitBalance
 from gateway.columnar.intervals import IntervalEnds
 from gateway.columnar.texts import BLOCK
@@ -154,6 +155,15 @@ def balance_json(standing: AccountBalance) -> dict[str, Any]:
         "epsilon_remaining": display_remaining(standing.epsilon_remaining),
         "delta_limit": display_number(standing.delta_limit),
         "window": None if standing.window is None else _window_json(standing.window),
+        "promised": _guarantee_json(standing.promised),
+        "released": _guarantee_json(standing.released),
+    }
+
+
+def _guarantee_json(guarantee: Guarantee) -> dict[str, float]:
+    return {
+        "epsilon": display_number(guarantee.epsilon),
+        "delta": display_number(guarantee.delta),
     }
 
 

@@ -104,7 +104,7 @@ class Quote:
 class Bill:
     """A quote that is charged: it may run now. `contents` are the cached integers that it takes.
 
-    `price` is the offered price; `charged`, `rho` and `delta` are what the analyst's own account paid.
+    `price` is that of the query; `charged`, `rho` and `delta` are what the analyst's own account paid.
     """
 
     quote: Quote

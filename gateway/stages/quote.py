@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from gateway.budget.account import Account, cost_on_path
+from gateway.budget.account import Account
 from gateway.budget.balances import balance_of
 from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
@@ -107,15 +107,15 @@ def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
     now: datetime,
     limit_s: float,
 ) -> QueryPlan:
-    """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
+    """Look up every part in the release cache; what is missing is measured at the price of the query."""
     accounts, price = basis.accounts, price_of(query)
     _require_budget(journal, accounts, price)
-    offer = cost_on_path(price, query.currency, [one.limits for one in accounts])
+    cost = accounts[0].ledger.cost(price)
     awaited_since = now - timedelta(seconds=2 * limit_s)
-    context = ReuseContext(query, cache, basis, price, offer, now, awaited_since)
+    context = ReuseContext(query, cache, basis, price, cost, now, awaited_since)
     plan = _with_debts(plan_reuse(context))
-    if plan.cost + plan.debts.of(context.path[0]) > offer:
-        # answers of others would take more together than was offered: only what the analyst has is taken
+    if plan.cost + plan.debts.of(context.path[0]) > cost:
+        # answers of others would take more together than was asked for: only what the analyst has is taken
         own = plan_reuse(replace(context, own=True))
         oldest = min(filter(None, (plan.oldest, own.oldest)), default=None)
         plan = _with_debts(replace(own, oldest=oldest))
@@ -192,8 +192,8 @@ def audit_release(
 
 
 def _require_budget(journal: Journal, path: Iterable[Account], price: Epsilon) -> None:
-    """An account that may never give anything has no price to offer."""
+    """An account that may never give anything pays no price."""
     for account in path:
-        if not account.cap:
+        if not account.limits.epsilon:
             balance = journal.read(partial(balance_of, account=account.name))
             raise budget_exhausted(account, balance, price.value)

@@ -52,6 +52,17 @@ ledgers = Table(
     CheckConstraint("currency in ('pure', 'zcdp')", name="currency"),
 )
 
+# what one epsilon costs in a ledger: fixed once, when the ledger has a cap for the first time
+ledger_rates = Table(
+    "ledger_rates",
+    METADATA,
+    Column("ledger", Text, ForeignKey("ledgers.name"), primary_key=True),
+    Column("at", _Moment, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("rate", Text, nullable=False),
+    CheckConstraint(f"rate {_AMOUNT}", name="rate"),
+)
+
 accounts = Table(
     "accounts",
     METADATA,
@@ -247,6 +258,7 @@ suspensions.add_is_dependent_on(charges)  # see above: only a question that was 
 
 APPEND_ONLY = (
     ledgers,
+    ledger_rates,
     accounts,
     account_limits,
     charges,

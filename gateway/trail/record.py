@@ -34,6 +34,7 @@ class RecordKind(StrEnum):
     KEY_CREATED = "key_created"
     KEY_REVOKED = "key_revoked"
     LEDGER_OPENED = "ledger_opened"
+    RATE_FIXED = "rate_fixed"
     ACCOUNT_OPENED = "account_opened"
     LIMITS_SET = "limits_set"
     POLICY_LOADED = "policy_loaded"

@@ -26,6 +26,7 @@ from gateway.state.tables import (
     accounts,
     api_keys,
     key_revocations,
+    ledger_rates,
     ledgers,
     suspensions,
     trail_records,
@@ -53,6 +54,9 @@ class AllowedAmounts:
         match said["kind"]:
             case RecordKind.LEDGER_OPENED:
                 self._add("ledger", about, "ledger", "source", "unit", "currency")
+                self._rate(about, said["actor"])
+            case RecordKind.RATE_FIXED:
+                self._rate(about, said["actor"])
             case RecordKind.ACCOUNT_OPENED:
                 self._add("account", about, "account", "ledger", "parent")
                 self._limit(about, "", said["actor"])
@@ -81,6 +85,11 @@ class AllowedAmounts:
     def _add(self, what: str, about: Mapping[str, str | None], *names: str) -> None:
         self._said[what].add(tuple(about[name] for name in names))
 
+    def _rate(self, about: Mapping[str, str | None], actor: str) -> None:
+        # a record of an older version, or of a ledger without a cap, has none
+        if about.get("rate") is not None:
+            self._said["rate"].add((about["ledger"], actor, about["rate"]))
+
     def _limit(self, about: Mapping[str, str | None], prefix: str, actor: str) -> None:
         account = str(about["account"])
         self._changes[account] = self._changes.get(account, 0) + 1
@@ -95,6 +104,7 @@ def _first(lines: set[Line]) -> str:
 _KEPT = api_keys.c.secret_hash.op("||")(api_keys.c.stored_key).op("||")(api_keys.c.server_key)
 _THERE = {
     "ledger": select(ledgers.c.name, ledgers.c.source, ledgers.c.unit, ledgers.c.currency),
+    "rate": select(ledger_rates.c.ledger, ledger_rates.c.actor, ledger_rates.c.rate),
     "account": select(accounts.c.name, accounts.c.ledger, accounts.c.parent),
     "limit": select(
         account_limits.c.account,

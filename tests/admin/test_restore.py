@@ -188,7 +188,7 @@ def test_restore_opens_accounts_when_the_backup_has_never_heard_of_them(
         (ALICE, limits("9")),
         (CHEMIST, limits("1.8", "1e-9")),
         (CHEMIST, limits("1.8", window=RateLimit(Every.DAY, Epsilon.parse("0.01")))),
-        (LABS, limits("2")),
+        (LABS, limits("8")),
     ],
 )
 def test_restore_keeps_the_newest_limits_when_they_were_set_after_the_backup(

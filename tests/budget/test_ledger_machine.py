@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import ClassVar
 
+import pytest
 from fix_ledger import NOON, Bank, audit, limits
 from fix_state import StateServer
 from fix_two_gateways import Site, second_journal
@@ -25,7 +26,7 @@ from sqlalchemy import text
 
 from gateway.budget.account import Currency, Every, Limits
 from gateway.config import Settings
-from gateway.errors import BudgetExhausted, Code
+from gateway.errors import BudgetExhausted, Code, OperatorError
 from gateway.state.open import State
 from gateway.trail.record import Trail
 
@@ -68,24 +69,36 @@ def period(every: Every, moment: datetime) -> tuple[int, ...]:
 class Model:
     """The rules of privacy.md §4, in Fractions, without a database."""
 
-    def __init__(self, currency: Currency) -> None:
+    def __init__(self, currency: Currency, opened: Limits) -> None:
+        """`opened` are the limits with which the ledger was opened: they decide the price for ever."""
         self.currency = currency
+        self.rate = opened.cap(currency) / opened.epsilon.value
         self.accounts: dict[str, Account] = {}
+
+    def cap(self, account: Account, limits: Limits | None = None) -> Fraction:
+        limits = limits or account.limits
+        if account.parent is None:
+            return limits.cap(self.currency)
+        return limits.epsilon.value * self.rate
+
+    def may_set(self, name: str, limits: Limits) -> bool:
+        """Whether the limits cover what was released; the account of everybody must."""
+        account = self.accounts[name]
+        if account.parent is not None:
+            return True
+        cap, delta = self.cap(account, limits), limits.delta.value / 2
+        less = cap < self.cap(account) and account.spent > cap
+        return not less and not (delta < account.limits.delta.value / 2 and account.delta > delta)
 
     def charge(self, name: str, price: Fraction, delta: Fraction, now: datetime) -> str | None:
         """Take it; or the code and account of the refusal."""
         path = self._path(name)
-        caps = {each: self.accounts[each].limits.cap(self.currency) for each in path}
-        for each, cap in caps.items():
-            if not cap:
+        for each in path:
+            if not self.accounts[each].limits.epsilon:
                 return f"{Code.BUDGET_EXHAUSTED} {each}"
-        amount = price
-        if self.currency is Currency.ZCDP:
-            amount *= min(
-                cap / self.accounts[each].limits.epsilon.value for each, cap in caps.items()
-            )
-        for each, cap in caps.items():
-            code = _no(self.accounts[each], cap, amount, delta, now)
+        amount = price * self.rate
+        for each in path:
+            code = _no(self, self.accounts[each], amount, delta, now)
             if code is not None:
                 return f"{code} {each}"
         for each in path:
@@ -100,9 +113,9 @@ class Model:
 
 
 def _no(
-    account: Account, cap: Fraction, amount: Fraction, delta: Fraction, now: datetime
+    model: Model, account: Account, amount: Fraction, delta: Fraction, now: datetime
 ) -> Code | None:
-    if account.spent + amount > cap:
+    if account.spent + amount > model.cap(account):
         return Code.BUDGET_EXHAUSTED
     if account.delta + delta > account.limits.delta.value / 2:
         return Code.THRESHOLDS_EXHAUSTED
@@ -114,12 +127,7 @@ def _no(
         for then, before in account.taken
         if period(window.every, then) == period(window.every, at)
     )
-    share = given / cap
-    return (
-        Code.WINDOW_EXHAUSTED
-        if share * account.limits.epsilon.value > window.epsilon.value
-        else None
-    )
+    return Code.WINDOW_EXHAUSTED if given > window.epsilon.value * model.rate else None
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -135,7 +143,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.root = f"ledger-{self.run}"
         self.now = NOON
         self.turn = 0
-        self.model = Model(Currency.PURE)
+        self.model = Model(Currency.PURE, limits(1))
         with self.site.state.engine.connect() as connection:
             query = text("SELECT coalesce(max(seq), 0) FROM trail_records")
             self.began = connection.execute(query).scalar_one()
@@ -149,7 +157,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @initialize(target=names, currency=st.sampled_from(Currency), cap=plenty)
     def open_ledger(self, currency: Currency, cap: Limits) -> str:
-        self.model = Model(currency)
+        self.model = Model(currency, cap)
         self.bank().open_ledger(cap, currency, name=self.root)
         self.model.accounts[self.root] = Account(None, cap)
         return self.root
@@ -187,8 +195,12 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(name=names, cap=account_limits)
     def set_limits(self, name: str, cap: Limits) -> None:
-        self.bank().set_limits(name, cap)
-        self.model.accounts[name].limits = cap
+        if self.model.may_set(name, cap):
+            self.bank().set_limits(name, cap)
+            self.model.accounts[name].limits = cap
+        else:
+            with pytest.raises(OperatorError, match="cannot be taken back"):
+                self.bank().set_limits(name, cap)
 
     @rule(name=names, share=st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(11, 10)]))
     def set_cap_to_a_share_of_what_is_spent(self, name: str, share: Fraction) -> None:
@@ -196,8 +208,7 @@ class LedgerMachine(RuleBasedStateMachine):
         cap = replace(account.limits, epsilon=limits(account.spent * share).epsilon)
         if cap.epsilon and not cap.cap(self.model.currency):
             return
-        self.bank().set_limits(name, cap)
-        account.limits = cap
+        self.set_limits(name, cap)
 
     @rule(days=st.sampled_from([-400, -31, -7, -1, 1, 6, 28, 31]), hours=st.integers(-13, 13))
     def move_the_clock(self, days: int, hours: int) -> None:
@@ -264,7 +275,7 @@ def test_ledger_agrees_with_its_model_in_any_order_of_events(
 
 def test_model_can_fail() -> None:
     """A negative control: with a window that never closes the model itself answers differently."""
-    model = Model(Currency.PURE)
+    model = Model(Currency.PURE, limits(1))
     model.accounts["a"] = Account(None, limits(1, window=(Every.DAY, "1/2")))
     assert model.charge("a", Fraction(1, 2), Fraction(0), NOON) is None
     assert model.charge("a", Fraction(1, 2), Fraction(0), NOON) == "GW502 a"

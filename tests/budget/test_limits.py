@@ -61,7 +61,9 @@ def test_lowering_a_cap_below_what_is_spent_stops_answers_and_raising_goes_on(
     bank.set_limits(CLINIC, limits(2))
     assert audit(bank.engine).spent == spent
     left = bank.standing(ALICE).epsilon_remaining.value
-    assert left == bank.standing(CLINIC).epsilon_remaining.value
+    assert left == 1
+    # in zCDP twice the cap allows more than twice the spending, at the price that it had
+    assert left <= bank.standing(CLINIC).epsilon_remaining.value
     bank.ask(left)
     assert refused(bank, "1e-20").code is Code.BUDGET_EXHAUSTED
 
@@ -71,14 +73,56 @@ def test_lowering_delta_below_what_is_spent_stops_answers(bank: Bank, currency: 
     """A smaller delta stops every question at once, with or without thresholds: it is promised for
     all answers together. What was taken is not given back.
     """
-    open_tree(bank, currency, limits(5, "1/1000"))
+    open_tree(bank, currency, limits(5, "1/1000"), alice=limits(5, "1/1000"))
     bank.ask("0.1", delta="1/4000")
-    bank.set_limits(CLINIC, limits(5, "1/3000"))
+    bank.set_limits(ALICE, limits(5, "1/3000"))
     assert refused(bank, "0.1", delta="1e-30").code is Code.THRESHOLDS_EXHAUSTED
     assert refused(bank, "0.1").code is Code.THRESHOLDS_EXHAUSTED
-    bank.set_limits(CLINIC, limits(5, "1/1000"))
+    bank.set_limits(ALICE, limits(5, "1/1000"))
     bank.ask("0.1", delta="1/4000")
     assert refused(bank, "0.1", delta="1e-30").code is Code.THRESHOLDS_EXHAUSTED
+
+
+@BOTH
+def test_cap_of_the_ledger_is_never_lowered_below_what_is_spent(
+    bank: Bank, currency: Currency
+) -> None:
+    """A promise about everything released cannot shrink below it, neither in epsilon nor in delta."""
+    open_tree(bank, currency, limits(2, "1/1000"), alice=limits(2, "1/1000"))
+    bank.ask("1.5", delta="1/4000")
+    for less in (limits("0.5", "1/1000"), limits(0, "1/1000"), limits(2, "1/3000")):
+        with pytest.raises(OperatorError, match="cannot be taken back") as caught:
+            bank.set_limits(CLINIC, less)
+        assert caught.value.code is Code.LEDGER_CHANGED
+    bank.set_limits(CLINIC, limits("1.9", "1/1000"))
+    assert bank.standing(CLINIC).epsilon_remaining < Epsilon(Fraction(1, 2))
+
+
+@BOTH
+def test_price_stays_when_caps_change(bank: Bank, currency: Currency) -> None:
+    """The rate is fixed when the ledger is opened: before and after a grant one epsilon costs the same."""
+    open_tree(bank, currency, limits(2), alice=limits(1))
+    before = bank.ask("0.5").cost
+    quota = bank.standing(ALICE).epsilon_limit
+    bank.set_limits(CLINIC, limits(20))
+    assert bank.standing(ALICE).epsilon_limit == quota
+    assert bank.standing(ALICE).epsilon_remaining == Epsilon(Fraction(1, 2))
+    assert bank.ask("0.5").cost == before
+    fits = bank.standing(CLINIC).epsilon_remaining
+    assert fits > Epsilon(Fraction(18)) or currency is Currency.PURE
+    bank.set_limits(ALICE, limits(10_000))
+    bank.ask(fits.value)
+    assert refused(bank, "1e-20").detail.startswith(f"`{CLINIC}`")
+
+
+def test_ledger_without_a_cap_has_its_price_from_its_first_cap(bank: Bank) -> None:
+    """Of a cap of zero no price follows: it is fixed when there is a cap, and then for ever."""
+    open_tree(bank, Currency.ZCDP, limits(0), alice=limits(5))
+    assert refused(bank, "0.1").code is Code.BUDGET_EXHAUSTED
+    bank.set_limits(CLINIC, limits(2))
+    assert bank.ask("0.5").cost == limits(2).cap(Currency.ZCDP) / 4
+    bank.set_limits(CLINIC, limits(9))
+    assert bank.ask("0.5").cost == limits(2).cap(Currency.ZCDP) / 4
 
 
 def test_opening_an_account_again_resets_nothing(bank: Bank) -> None:

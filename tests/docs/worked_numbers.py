@@ -12,9 +12,10 @@ from fix_ledger import declare_account, declare_ledger
 from sqlalchemy import Engine
 
 from gateway.admin.open_accounts import limits_of
-from gateway.budget.account import Account, Currency, Ledger, Limits, cost_on_path
+from gateway.budget.account import Account, Currency, Ledger, Limits
 from gateway.budget.charge import ChargedMeasurement, ChargeRequest
 from gateway.budget.group_privacy import MANY, group_guarantees
+from gateway.budget.guarantees import quota_guarantee, released_guarantee
 from gateway.budget.report import standings
 from gateway.errors import Refusal
 from gateway.policy.applicable import account_budget
@@ -114,8 +115,7 @@ def story(clinic: Clinic) -> tuple[str, list[str]]:
     step("alice asks one at 5", lambda: clinic.ask("alice", "5", MAY), MAY)
     refusals.append(clinic.refused("bob", "3", MAY))
     step("June: bob asks one at 4", lambda: clinic.ask("bob", "4", JUNE), JUNE)
-    if clinic.currency is Currency.PURE:
-        refusals.append(clinic.refused("alice", "5", JUNE))
+    refusals.append(clinic.refused("alice", "5", JUNE))
     header = ["what happens", "alice", "this month", "bob", "this month", "everyone"]
     return table(header, rows), refusals
 
@@ -138,11 +138,32 @@ def fitting() -> str:
         ["alice's account", *[str(floor(ANALYST_LIMITS.epsilon / PRICE))] * 2],
         ["alice's month", *[str(floor(window.epsilon / PRICE))] * 2],
     ]
-    everyone = []
-    for currency in (Currency.PURE, Currency.ZCDP):
-        cost = cost_on_path(PRICE, currency, [ANALYST_LIMITS, LIMITS])
-        everyone.append(str(floor(LIMITS.cap(currency) / cost)))
+    everyone = [
+        str(floor(LIMITS.cap(currency) / (PRICE.value * LIMITS.opening_rate(currency))))
+        for currency in (Currency.PURE, Currency.ZCDP)
+    ]
     return table(["questions at 0.05", "pure", "zCDP"], [*rows, ["everyone together", *everyone]])
+
+
+def promises() -> str:
+    """What quotas in the demo's ledger promise, and what is told when a quarter is spent."""
+    rate = LIMITS.opening_rate(Currency.ZCDP)
+    ledger = Ledger("dataset:clinic", "the clinic", "patient", Currency.ZCDP, rate)
+    rows = []
+    for quota in ("0.5", "1", "2", "5", "12"):
+        limits = Limits(Epsilon.parse(quota), LIMITS.delta)
+        account = Account("analyst:alice@clinic", ledger, ledger.name, limits)
+        quarter = released_guarantee(account, account.cap / 4, account.cap)
+        rows.append(
+            [
+                quota,
+                f"{float(account.cap):.4f}",
+                str(quota_guarantee(account).epsilon),
+                str(quarter.epsilon),
+            ]
+        )
+    header = ["quota", _RHO, "ε promised", "ε released when a quarter is spent"]
+    return table(header, rows)
 
 
 def thresholds() -> str:
@@ -158,7 +179,8 @@ def several() -> str:
     """What a question at the default price, and the whole budget, mean for several units together."""
     rows = [[str(units)] for units in MANY]
     for currency in (Currency.PURE, Currency.ZCDP):
-        found = group_guarantees(LIMITS, currency, cost_on_path(PRICE, currency, [LIMITS]))
+        cost = PRICE.value * LIMITS.opening_rate(currency)
+        found = group_guarantees(LIMITS, currency, cost)
         for row, one in zip(rows, found, strict=True):
             row += [str(one.question), str(one.budget)]
     header = [

@@ -12,11 +12,10 @@ from endtoend.clinic_rows import rows
 from fix_servers import SharedServers
 from queries import analyzed
 
-from gateway.budget.account import cost_on_path
 from gateway.cancellation import CancelEvent
 from gateway.errors import Code, SyntaxRefused
 from gateway.pricing.accuracy import add_margins
-from gateway.pricing.price import estimate_price, limits_on_path, noise_for_price
+from gateway.pricing.price import accounts_on_path, estimate_price, noise_for_price
 from gateway.requests.request import Accuracy, Answer, Estimate, Request
 from gateway.trail.search import all_records
 from gateway.units import Epsilon
@@ -114,7 +113,7 @@ def _at(gateway: AskedGateway, request: Request, price: Epsilon) -> Estimate:
     """What the formulas come to at a price that was not found by them."""
     services, alice = gateway.asking.services, gateway.subjects["alice"]
     query = analyzed(services, alice, replace(request, epsilon=price), services.now())
-    cost = cost_on_path(price, query.currency, limits_on_path(services.journal, query))
+    cost = accounts_on_path(services.journal, query)[0].ledger.cost(price)
     bought_ = noise_for_price(query, cost)
     return add_margins(estimate_price(query, bought_), query, bought_)
 

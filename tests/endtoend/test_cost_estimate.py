@@ -69,7 +69,7 @@ def test_price_and_margins_are_those_of_a_running_gateway(
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(Request(sql), alice, "rest", utc_now())
     bound = Views(rules).bind(question, both.gateway.asking.services.twin.borrowed)
-    found = forecast_cost(bound, rules, both.loaded)
+    found = forecast_cost(bound, rules)
     said = both.gateway.asking.estimate(alice, Request(sql, dataset=dataset))
     assert (found.price, found.delta) == (said.price, said.delta)
     assert found.margins == tuple(one.expected_margin_95 for one in said.columns)
@@ -84,7 +84,7 @@ def test_noise_is_that_of_the_answer(both: Both, dataset: str) -> None:
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(Request(sql), alice, "rest", utc_now())
     bound = Views(rules).bind(question, both.gateway.asking.services.twin.borrowed)
-    found = forecast_cost(bound, rules, both.loaded)
+    found = forecast_cost(bound, rules)
     answer = both.gateway.answer(sql, dataset)
     assert found.columns == answer.columns
     assert answer.rho in {None, found.cost}

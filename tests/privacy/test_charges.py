@@ -21,11 +21,11 @@ from privacy.shapes import REFUSED, SHAPES, Shape
 from queries import analyzed
 from sqlalchemy import URL
 
-from gateway.budget.account import Currency, cost_on_path
+from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.noise.allocation import cost_of
-from gateway.pricing.price import charge_request, limits_on_path, noise_for_price
+from gateway.pricing.price import accounts_on_path, charge_request, noise_for_price
 from gateway.requests.request import Request
 from gateway.stages.charge import charge_query
 from gateway.twin import Twin
@@ -72,7 +72,7 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     price = Epsilon(Fraction(random.Random(sql).randrange(1, 10**6), 10**5))  # noqa: S311 - a test's own choice
     services, request = line.asking.services, Request(sql, epsilon=price)
     query = analyzed(services, line.alice, request, NOON)
-    cost = cost_on_path(price, query.currency, limits_on_path(services.journal, query))
+    cost = accounts_on_path(services.journal, query)[0].ledger.cost(price)
     wanted = charge_request(query, whole_shares(query))
     assert sum(one.share for one in wanted.measurements) == 1
     parts = [part for release in noise_for_price(query, cost) for part in release.parts]

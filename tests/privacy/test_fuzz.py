@@ -58,7 +58,7 @@ def test_planted_bug_is_found_by_random_texts(
     server: Server, services: Services, name: str, told: str
 ) -> None:
     """What was broken once would be found again; groups that are finer than a right permits, too."""
-    found = found_with(server, services, name, catalogs=40, planted=True)
+    found = found_with(server, services, name, catalogs=80, planted=True)
     assert found is not None
     assert any(told in one for one in found.found.problems)
 

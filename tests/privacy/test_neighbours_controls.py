@@ -16,7 +16,6 @@ from gateway.bounding import bounded_release as bound_release
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql import relations
 from gateway.engines.sql.partial_select import Expressions, Sql
-from gateway.engines.sql.release import _Rendering
 from gateway.plan.aggregates import Measure
 from gateway.postgres_server import Lease
 from gateway.sensitivity.analysis import Analysis
@@ -193,8 +192,12 @@ def test_rank_over_ties_is_noticed_where_row_number_should_be(
     worlds: Worlds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys that tie have one rank: a unit is then in as many groups as it likes."""
-    monkeypatch.setattr(_Rendering, "_order", lambda _self, keys: [keys[0].is_(None)])
+
+    def tied(_salt: str, _unit: Sql, keys: Sequence[Sql]) -> list[Sql]:
+        return [keys[0].is_(None)]
+
     for module in ("release", "group_limits"):
+        monkeypatch.setattr(f"gateway.engines.sql.{module}.own_order", tied)
         monkeypatch.setattr(f"gateway.engines.sql.{module}.func", _Ranking())
     assert all(_problems(worlds, GROUPS))
 

@@ -226,6 +226,28 @@ def test_stored_digests_stay_what_they_are() -> None:
     assert bounding_of(analysis, Currency.PURE, declared).startswith("be0d0560b916f295")
 
 
+def _of_sampled() -> list[str]:
+    """What is in the name of how groups or values are chosen: of a release, its values, and its choice."""
+    hidden = _analysis("select count(*) from visits group by pid % 7, kind", most=1)
+    values = _analysis("select count(distinct day) from visits")
+    chosen = _analysis(
+        "select count(*), mode() within group (order by day) from visits group by kind", 2
+    )
+    return [
+        bounding_of(hidden, Currency.PURE, ""),
+        *(slot_digest(values, one, _NONE) for one in values.slots),
+        *(choice_digest(chosen, one, _NONE) for one in chosen.choices),
+    ]
+
+
+def test_digests_of_another_choice_of_groups_are_not_found() -> None:
+    """Golden: releases made when groups were chosen by the key alone have the first names, and are not combined."""
+    before = ["74e27deab10b6409", "28ce1454127762d5", "b44676e3a3ab9974"]
+    now = ["84628b775f9a49da", "05f5ef0e91c30043", "89632efac469783c"]
+    assert [one[:16] for one in _of_sampled()] == now
+    assert not set(before) & set(now)
+
+
 _VISITS = Table(
     "visits",
     (

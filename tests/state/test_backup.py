@@ -9,21 +9,26 @@ import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fix_gateway import ALICE, Installation, Past
+from fix_gateway import ALICE, KEY, Installation, Past
 from fix_state import AUDIT_SECRET
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from gateway.admin.instance import open_foundation
+from gateway.budget.account import Ledger, Limits
+from gateway.budget.limits import Act
 from gateway.errors import Code, OperatorError
 from gateway.state import backup as backup_module
 from gateway.state.backup import open_backup, write_backup
+from gateway.state.draft import Draft
 from gateway.state.schema import HEAD
 from gateway.trail.record import utc_now
+from gateway.trail.verify import verify
 
 Members = dict[str, bytes]
 
@@ -32,6 +37,7 @@ _CAME_WITH = (
     ("0003", "asked_events"),
     ("0003", "released_contents"),
     ("0004", "suspensions"),
+    ("0006", "ledger_rates"),
 )
 
 
@@ -112,12 +118,25 @@ def test_backup_holds_every_table_when_it_is_written(installation: Installation)
         assert installation.rows(query)[: len(before[name])] == before[name], name
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002"])
+def without_rates(draft: Draft, ledger: Ledger, limits: Limits, **_: object) -> list[Act]:
+    """Older gateways fixed no rate; here they charge by the rate that their cap gives."""
+    known = replace(ledger, rate=limits.opening_rate(ledger.currency))
+    draft.remember(("ledger", ledger.name), known)
+    return []
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002", "0005"])
 def test_backup_of_an_older_gateway_is_restored_into_this_ones_schema(
-    installation: Installation, revision: str
+    installation: Installation, revision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What has no table in it yet gets an empty one, and the application's login its rights on it."""
-    file = with_a_past(installation)
+    """What has no table in it yet gets an empty one, and the application's login its rights on it. Charges keep their
+    amounts, and each ledger gets its rate, with a record, when it is opened again.
+    """
+    with monkeypatch.context() as patch:
+        patch.setattr("gateway.budget.limits.fix_rate", without_rates)
+        patch.setattr("gateway.admin.actions._rate", lambda _: {})
+        file = with_a_past(installation)
+    assert installation.rows("SELECT * FROM ledger_rates") == []
     charges = installation.rows("SELECT * FROM charges AS row ORDER BY row")
     members = members_of(file)
     tables = json.loads(members["manifest.json"])["tables"]
@@ -134,6 +153,13 @@ def test_backup_of_an_older_gateway_is_restored_into_this_ones_schema(
     assert installation.rows("SELECT version_num FROM alembic_version") == [(HEAD,)]
     with installation.open() as clerk:
         clerk.live()
+    fixed = "SELECT count(*) FROM trail_records WHERE kind = 'rate_fixed'"
+    ledgers = installation.rows("SELECT count(*) FROM ledgers")
+    assert installation.rows(fixed) == installation.rows("SELECT count(*) FROM ledger_rates")
+    assert installation.rows(fixed) == ledgers
+    assert installation.rows("SELECT * FROM charges AS row ORDER BY row")[: len(charges)] == charges
+    with open_foundation(installation.settings) as foundation, foundation.engine.connect() as there:
+        assert verify(there, KEY, None).intact
 
 
 def test_backup_is_private_when_it_is_written(installation: Installation) -> None:

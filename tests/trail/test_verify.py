@@ -360,6 +360,9 @@ _TAMPERED_TABLES = {
         "INSERT INTO account_limits SELECT account, ordinal + 1, at, actor, '100/1', delta"
         " FROM account_limits WHERE account = 'dataset:clinic'"
     ),
+    "another price": "UPDATE ledger_rates SET rate = '1/1000000' WHERE ledger = 'dataset:labs'",
+    "no price": "DELETE FROM ledger_rates WHERE ledger = 'dataset:labs'",
+    "somebody else's price": "UPDATE ledger_rates SET actor = 'mallory'",
     "more delta": "UPDATE account_limits SET delta = '1/2' WHERE account = 'dataset:labs'",
     "no window": (
         "UPDATE account_limits SET window_every = NULL, window_epsilon = NULL"

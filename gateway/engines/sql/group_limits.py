@@ -1,10 +1,10 @@
 """Groups in SQL: the form of their keys, and how many groups of a unit count.
 
-A unit keeps at most G groups, by the rank of their keys: every key is hashed once, not once for each unit.
+A unit keeps at most G groups: the first by a hash of the unit and the key. Only units with more groups are hashed.
 
-    ranks     every key that rows have, numbered by its hash and then the key in full
-    units     for each unit and rank: its integers
-    capped    those of a unit's first G ranks
+    units     for each unit and group: its integers
+    over      the units with more than G groups (PostgreSQL counts groups in a window)
+    capped    all groups of the other units, and the first G of those
 
 Or it keeps all its groups, each with a weight that follows from their number: no key is hashed, nothing is sorted
 for its own sake.
@@ -21,8 +21,9 @@ A key comes back as a value of the catalog and is given again as a text that the
 DuckDB's decimals have as many digits behind the point as their column says, which is not known here: they are
 compared as they are written, without zeros at the end.
 
-INVARIANT: a unit keeps the groups it would keep were it alone. Which numbers two keys have depends on everyone's
-keys; which of the two comes first does not.
+INVARIANT: a unit keeps the groups it would keep were it alone: which of two of its keys comes first is decided by
+the unit and the two keys. No two keys tie, because keys with one hash are ordered by their values.
+INVARIANT: each unit has an order of its own, so no group comes last for everybody.
 INVARIANT: weights are the gateway's own whole numbers. They stand in a list, found by place: no root is taken and
 nothing is divided in the source.
 INVARIANT: the keys that are bound are released, so the source and whoever watches it learn nothing. They leave out
@@ -39,14 +40,11 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     BIGINT,
-    CTE,
-    Alias,
     BigInteger,
     Double,
     FromClause,
     Numeric,
     Select,
-    TableClause,
     Text,
     and_,
     bindparam,
@@ -55,18 +53,19 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
-    or_,
+    null,
+    nulls_last,
     select,
+    union_all,
 )
-from sqlalchemy import Join as SqlJoin
 from sqlalchemy.sql.elements import KeyedColumnElement
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.engines.sql.number_types import as_double, common_number
-from gateway.engines.sql.partial_select import UNIT, Dialect, RelationSql, Sql
-from gateway.engines.sql.per_unit import own_integer
+from gateway.engines.sql.partial_select import UNIT, Dialect, Sql
+from gateway.engines.sql.per_unit import hash_order, own_integer
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
@@ -210,52 +209,46 @@ def _is_double(sql: Sql) -> bool:
     return isinstance(sql.type, Double)
 
 
-RANK: Final = "r"
-_MOST_LISTED: Final = 1_000
+_MANY, _PLACE = "many", "place"
 
 
-def can_be_ranked(rows: RelationSql) -> bool:
-    """Whether rows come from one table, which is then read twice."""
-    source = rows.source
-    return isinstance(source, Alias) and isinstance(source.element, TableClause)
-
-
-def rank_keys(rows: RelationSql, keys: Sequence[Any], order: Sequence[Sql]) -> CTE:
-    """`order` is over columns that are named like the keys, and leaves no two keys tied."""
-    there = rows.select(*keys).distinct().subquery("keys")
-    rank = func.row_number().over(order_by=order).label(RANK)
-    return select(*there.c, rank).select_from(there).cte("ranks")
-
-
-def with_ranks(
-    dialect: Dialect, rows: RelationSql, ranks: CTE, keys: Sequence[tuple[Sql, str, Scalar]]
-) -> SqlJoin:
-    """Where rows come from, each with the rank of its key."""
-    alike = [same_key(dialect, sql, ranks.c[name], key) for sql, name, key in keys]
-    return rows.source.join(ranks, and_(*alike))
+def own_order(salt: str, unit: Sql, keys: Sequence[Sql]) -> list[Sql]:
+    """The order of keys that a unit has for itself: by a hash of the unit and the key, then by the key in full."""
+    return [hash_order(salt, [unit, *keys]), *(nulls_last(one.asc()) for one in keys)]
 
 
 def cap_groups(
-    dialect: Dialect, units: Select[Any], names: Sequence[str], most: int
+    dialect: Dialect,
+    units: Select[Any],
+    names: Sequence[str],
+    keys: Sequence[str],
+    most: int,
+    *,
+    salt: str,
 ) -> Select[Any]:
-    """The rank and these columns of the first `most` ranks of every unit."""
-    if dialect == "duckdb" and most <= _MOST_LISTED:
-        # the G-th rank by an aggregate: no unit is sorted
+    """The columns `names` of the first `most` groups of every unit; `keys` are those of `names` that are the key."""
+    limit = own_integer(most)
+    if dialect == "duckdb":
+        # a window would sort all units, and hash all keys
         made = units.cte("units").prefix_with("MATERIALIZED")
-        # NULL where a unit has fewer
-        last = func.list_extract(func.min(made.c[RANK], own_integer(most)), own_integer(most))
-        lasts = select(made.c[UNIT], last.label("last"))
-        found = lasts.group_by(made.c[UNIT]).subquery("lasts")
-        joined = made.join(found, made.c[UNIT] == found.c[UNIT])
-        kept = or_(found.c.last.is_(None), made.c[RANK] <= found.c.last)
-        return select(*(made.c[name] for name in (RANK, *names))).select_from(joined).where(kept)
+        grouped = select(made.c[UNIT]).group_by(made.c[UNIT])
+        over = grouped.having(func.count() > limit).cte("over").prefix_with("MATERIALIZED")
+        is_over = exists().where(over.c[UNIT] == made.c[UNIT])
+        all_ = select(*(made.c[name] for name in names)).where(~is_over)
+        ordered = own_order(salt, made.c[UNIT], [made.c[name] for name in keys])
+        place = func.row_number().over(partition_by=made.c[UNIT], order_by=ordered).label(_PLACE)
+        few = select(*(made.c[name] for name in names), place).where(is_over).subquery("few_over")
+        first = select(*(few.c[name] for name in names)).where(few.c[_PLACE] <= limit)
+        return select(*union_all(all_, first).subquery("both").c)
     there = units.subquery("units")
-    place = func.row_number().over(partition_by=there.c[UNIT], order_by=there.c[RANK])
-    ranked = select(*(there.c[name] for name in (RANK, *names)), place.label("place"))
-    made_ranked = ranked.subquery("ranked")
-    return select(*(made_ranked.c[name] for name in (RANK, *names))).where(
-        made_ranked.c.place <= own_integer(most)
-    )
+    many = func.count().over(partition_by=there.c[UNIT]).label(_MANY)
+    counted = select(*there.c, many).subquery("counted")
+    hashed, *rest = own_order(salt, counted.c[UNIT], [counted.c[name] for name in keys])
+    # whoever has no more groups keeps all of them, in any order
+    order = [case((counted.c[_MANY] > limit, hashed), else_=null()), *rest]
+    place = func.row_number().over(partition_by=counted.c[UNIT], order_by=order).label(_PLACE)
+    ranked = select(*(counted.c[name] for name in names), place).subquery("ranked")
+    return select(*(ranked.c[name] for name in names)).where(ranked.c[_PLACE] <= limit)
 
 
 _WEIGHT = "w"

@@ -1,7 +1,6 @@
 """A histogram of a bounded release as one SELECT: for each group and bucket how many rows of persons it has.
 
     persons   every row of persons: unit, canonical keys, and the bucket of its value
-    ranks     every key that rows have, numbered by its hash and then the key in full
     ordered   the rows that count: the how manieth of its unit in its group, of how many there, in which of its groups
     found     for each group and bucket: the rows of it that are kept
     then      the groups that are asked for, and of each all of its buckets in one text
@@ -14,8 +13,8 @@ that is R rows that lie as evenly among its own as whole numbers allow.
 
 INVARIANT: what one unit adds to a group are whole numbers ≥ 0, in sum at most R. Where all ≤ R they are its rows.
 Else `place·R div all` rises by 0 or 1 from row to row, from 0 to R. Rows of one bucket are alike, so how many of a
-bucket are kept does not depend on how the database orders them. Its groups are the first G by a fixed order of keys in
-full (DENSE_RANK: as many numbers as keys), so what it adds is a function of its own rows alone, whatever others have.
+bucket are kept does not depend on how the database orders them. Its groups are the first G by its own order of keys
+(`own_order`; DENSE_RANK: as many numbers as keys), so what it adds is a function of its own rows alone.
 
 INVARIANT: groups are left out at the end, of a histogram that is complete: of each that is asked for it has what it
 would have were all asked for. Which these are says a list of keys that was released before (gateway/noise/add_noise.py), so
@@ -37,20 +36,18 @@ from sqlalchemy import (
     BigInteger,
     Select,
     Subquery,
-    and_,
     case,
     cast,
     func,
     null,
-    nulls_last,
     or_,
     select,
 )
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.sql.group_limits import RANK, can_be_ranked, is_shown, same_key
+from gateway.engines.sql.group_limits import is_shown, own_order
 from gateway.engines.sql.partial_select import UNIT, Sql
-from gateway.engines.sql.per_unit import hash_order, own_integer
+from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import Part
 from gateway.engines.sql.relations import Relations
 from gateway.engines.sql.release import ReleaseSql
@@ -116,10 +113,7 @@ def _persons(
     if histogram.where is not None:
         bucket = case((expressions.sql(histogram.where), bucket), else_=null())
     made = rows.select(*keys, rows.owned.label(UNIT), bucket.label(BUCKET)).cte("persons")
-    # where keys are ranked they are read twice: a table is, anything else is computed once
-    twice = release.by_unit and release.groups_per_unit is not None
-    once = twice and not can_be_ranked(rows)
-    return made.prefix_with("MATERIALIZED" if once else "NOT MATERIALIZED")
+    return made.prefix_with("NOT MATERIALIZED")
 
 
 def _counted(release: BoundedRelease, persons: CTE, dressed: ReleaseSql) -> Select[Any]:
@@ -130,38 +124,17 @@ def _counted(release: BoundedRelease, persons: CTE, dressed: ReleaseSql) -> Sele
     if not release.by_unit:  # a unit has one row at most, and R is 1
         counted = select(*keys, persons.c[BUCKET], func.count().label(ROWS))
         return counted.where(there).group_by(*keys, persons.c[BUCKET])
-    if most is None:
-        ordered = _ordered(persons, keys, []).where(there).subquery("ordered")
-        shown = [ordered.c[name] for name in (*names, BUCKET)]
-        counted = select(*shown, func.count().label(ROWS))
-        return counted.where(_kept(release, ordered, dressed)).group_by(*shown)
-    ranks = _ranks(release, persons, dressed)
-    pairs = zip(names, release.keys, strict=True)
-    alike = [same_key(dressed.dialect, persons.c[name], ranks.c[name], key) for name, key in pairs]
-    ranked = ranks.c[RANK]
-    group = func.dense_rank().over(partition_by=persons.c[UNIT], order_by=ranked).label("group")
-    ordered = (
-        _ordered(persons, [ranked], [group])
-        .select_from(persons.join(ranks, and_(*alike)))
-        .where(there)
-        .subquery("ordered")
-    )
-    shown = [ordered.c[RANK], ordered.c[BUCKET]]
-    few = select(*shown, func.count().label(ROWS)).group_by(*shown)
-    few = few.where(ordered.c.group <= own_integer(most), _kept(release, ordered, dressed))
-    made = few.subquery("few")
-    both = made.join(ranks, made.c[RANK] == ranked)
-    return select(*(ranks.c[name] for name in names), made.c[BUCKET], made.c[ROWS]).select_from(
-        both
-    )
-
-
-def _ranks(release: BoundedRelease, persons: CTE, dressed: ReleaseSql) -> CTE:
-    """Every key once, in an order in which no two tie: it is hashed once, not for each of its rows."""
-    keys = select(*(persons.c[name] for name in _names(release))).distinct().subquery("keys")
-    order = [hash_order(dressed.salt, list(keys.c)), *(nulls_last(one.asc()) for one in keys.c)]
-    rank = func.row_number().over(order_by=order).label(RANK)
-    return select(*keys.c, rank).cte("ranks").prefix_with("MATERIALIZED")
+    groups: list[Sql] = []
+    if most is not None:
+        order = own_order(dressed.salt, persons.c[UNIT], keys)
+        group = func.dense_rank().over(partition_by=persons.c[UNIT], order_by=order)
+        groups.append(group.label("group"))
+    ordered = _ordered(persons, keys, groups).where(there).subquery("ordered")
+    shown = [ordered.c[name] for name in (*names, BUCKET)]
+    counted = select(*shown, func.count().label(ROWS)).where(_kept(release, ordered, dressed))
+    if most is not None:
+        counted = counted.where(ordered.c.group <= own_integer(most))
+    return counted.group_by(*shown)
 
 
 def _ordered(persons: CTE, groups: Sequence[Sql], more: Sequence[Sql]) -> Select[Any]:

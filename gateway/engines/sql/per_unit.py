@@ -52,7 +52,7 @@ def own_integer(value: int) -> Sql:
 
 
 def hash_order(salt: str, parts: list[Sql]) -> Sql:
-    """A fixed public order of keys that nobody can choose: the same in every database."""
+    """A fixed public order that nobody can choose: the same in every database. What ties in it, the caller orders."""
     texts = [func.coalesce(cast(one, Text()), "~") for one in parts]
     return binary_key(func.md5(func.concat_ws("|", salt, *texts)), TEXT)
 

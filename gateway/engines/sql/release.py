@@ -10,8 +10,8 @@ chooses its groups, over an order in which no two keys tie. Weights count the ro
 unit has in the source, listed or not.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -19,7 +19,6 @@ from sqlalchemy import (
     Select,
     Subquery,
     func,
-    literal_column,
     nulls_last,
     select,
     union_all,
@@ -27,15 +26,7 @@ from sqlalchemy import (
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.contributions import ONE, ZERO, ContributionSql
-from gateway.engines.sql.group_limits import (
-    RANK,
-    can_be_ranked,
-    cap_groups,
-    rank_keys,
-    times_whole,
-    weight_groups,
-    with_ranks,
-)
+from gateway.engines.sql.group_limits import cap_groups, own_order, times_whole, weight_groups
 from gateway.engines.sql.partial_select import (
     UNIT,
     Dialect,
@@ -44,7 +35,7 @@ from gateway.engines.sql.partial_select import (
     Sql,
     StoredColumns,
 )
-from gateway.engines.sql.per_unit import hash_order, own_integer
+from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import Part
 from gateway.engines.sql.relations import Relations
 from gateway.plan.node import BrokenPlan
@@ -121,11 +112,6 @@ class _Rendering:
         return self._weighted(weights)
 
     def _plain(self) -> Select[Any]:
-        release, most = self._release, self._release.groups_per_unit
-        different = any(isinstance(one.quantity, Different) for one in release.measurements)
-        can = can_be_ranked(self._rows)
-        if release.by_unit and most is not None and can and not different:
-            return self._ranked(most)
         parts = [self._by_unit() if self._release.by_unit else self._direct()]
         parts += [
             self._differences(place, one.quantity)
@@ -159,27 +145,6 @@ class _Rendering:
         ]
         return select(*keys, *sums).select_from(found.source).group_by(*keys)
 
-    def _ranked(self, most: int) -> Select[Any]:
-        """The whole release with the ranks of keys in the place of keys, until the end."""
-        dialect, unit = self._dressed.dialect, self._rows.owned
-        columns: list[Sql] = [literal_column(name) for name in self._names]
-        ranks = rank_keys(self._rows, self._keys, self._order(columns))
-        pairs = zip(self._key_expressions, self._names, self._release.keys, strict=True)
-        source = with_ranks(dialect, self._rows, ranks, list(pairs))
-        measured = self._measured.cuts()
-        rows = replace(self._rows, source=source)
-        units = rows.select(ranks.c[RANK], unit.label(UNIT), *measured)
-        units = units.group_by(unit, ranks.c[RANK])
-        few = cap_groups(dialect, units, [one.name for one in measured], most).subquery("few")
-        rank = few.c[RANK]
-        sums = [func.sum(few.c[one.name]).label(one.name) for one in measured]
-        summed = self._with_enough(select(rank, *sums).group_by(rank), func.count())
-        made = summed.subquery("summed")
-        both = made.join(ranks, made.c[RANK] == ranks.c[RANK])
-        keys = [ranks.c[name] for name in self._names]
-        rest = [one for one in made.c if one.name != RANK]
-        return select(*keys, *rest).select_from(both)
-
     def _with_enough(self, summed: Select[Any], units: Sql) -> Select[Any]:
         """Without the groups of too few units; of a part, with how many units of it each has."""
         least = self._release.least_units
@@ -199,17 +164,13 @@ class _Rendering:
 
     def _by_unit(self) -> Select[Any]:
         """One row for each unit and each of its groups, with 1 as its own count."""
-        most = self._release.groups_per_unit
-        made: Subquery = self._units().subquery("units")
-        names = [one.name for one in made.c if one.name != UNIT]
-        if most is None:
-            return select(*(made.c[name] for name in names), ONE.label(UNIT))
-        place = func.row_number().over(
-            partition_by=made.c[UNIT], order_by=self._order([made.c[one] for one in self._names])
-        )
-        ranked = select(*(made.c[name] for name in names), place.label("place")).subquery("ranked")
-        kept = select(*(ranked.c[name] for name in names), ONE.label(UNIT))
-        return kept.where(ranked.c.place <= own_integer(most))
+        names, most = [*self._names, *self._measured.names], self._release.groups_per_unit
+        units = self._units()
+        if most is not None:
+            dressed, keys = self._dressed, self._names
+            units = cap_groups(dressed.dialect, units, names, keys, most, salt=dressed.salt)
+        made = units.subquery("units" if most is None else "capped")
+        return select(*(made.c[name] for name in names), ONE.label(UNIT))
 
     def _units(self) -> Select[Any]:
         """The integers of each unit in each of its groups, cut to R rows."""
@@ -234,13 +195,6 @@ class _Rendering:
     @property
     def _key_expressions(self) -> list[Sql]:
         return [key.element for key in self._keys]
-
-    def _order(self, keys: Sequence[Sql]) -> list[Sql]:
-        """A hash of the key, then the key itself: no two keys tie."""
-        return [
-            hash_order(self._dressed.salt, list(keys)),
-            *(nulls_last(one.asc()) for one in keys),
-        ]
 
     def _direct(self) -> Select[Any]:
         """Where a unit has one row at most there is nothing to cut."""
@@ -283,13 +237,17 @@ class _Rendering:
         mine = [made.c[UNIT], *keys]
         nth = func.row_number().over(
             partition_by=mine,
-            order_by=[nulls_last(made.c.v.is_(None).asc()), *self._order([made.c.v])],
+            order_by=[
+                nulls_last(made.c.v.is_(None).asc()),
+                *own_order(self._dressed.salt, made.c[UNIT], [made.c.v]),
+            ],
         )
         ranks = [nth.label("nth")]
         most = self._release.groups_per_unit
         if most is not None:
             # of keys in full: as many numbers as keys, whatever rows there are of each
-            group = func.dense_rank().over(partition_by=made.c[UNIT], order_by=self._order(keys))
+            order = own_order(self._dressed.salt, made.c[UNIT], keys)
+            group = func.dense_rank().over(partition_by=made.c[UNIT], order_by=order)
             ranks.append(group.label("place"))
         ranked = select(*keys, made.c.v, *ranks).subquery(f"ranked{place + 1}")
         kept = [ranked.c.nth <= own_integer(self._release.rows_per_unit), ranked.c.v.is_not(None)]

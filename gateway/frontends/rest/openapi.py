@@ -59,6 +59,11 @@ class WindowShape(_Shape):
     reopens_at: str
 
 
+class GuaranteeShape(_Shape):
+    epsilon: float
+    delta: float
+
+
 class AccountShape(_Shape):
     account: str
     dataset: str
@@ -67,6 +72,8 @@ class AccountShape(_Shape):
     epsilon_remaining: float
     delta_limit: float
     window: WindowShape | None
+    promised: GuaranteeShape
+    released: GuaranteeShape
 
 
 class AccountsShape(_Shape):
@@ -162,6 +169,8 @@ _ACCOUNT: Final[dict[str, Any]] = {
         "epsilon_remaining": 0.45,
         "reopens_at": "2026-02-01T00:00:00+00:00",
     },
+    "promised": {"epsilon": 5.61, "delta": 1e-6},
+    "released": {"epsilon": 0.988, "delta": 1e-6},
 }
 ANSWER: Final[dict[str, Any]] = {
     "query_id": "5d1f0c6a9b7e4c2233445566",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from functools import partial
 from hashlib import md5
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -117,8 +118,8 @@ def reference(histogram: Histogram, rows: Sequence[Row]) -> dict[int | None, dic
         if row[0] is not None and bucket is not None:
             units[row[0]][row[1]][bucket] += 1
     found: dict[int | None, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for groups in units.values():
-        for key in sorted(groups, key=_rank)[:G]:
+    for unit, groups in units.items():
+        for key in sorted(groups, key=partial(_rank, unit))[:G]:
             upto, total = 0, sum(groups[key].values())
             for bucket in sorted(groups[key]):
                 before, upto = upto, upto + groups[key][bucket]
@@ -127,9 +128,9 @@ def reference(histogram: Histogram, rows: Sequence[Row]) -> dict[int | None, dic
     return _without_zeros(found)
 
 
-def _rank(key: int | None) -> tuple[str, bool, int]:
+def _rank(unit: int, key: int | None) -> tuple[str, bool, int]:
     written = "~" if key is None else str(key)
-    return md5(f"{SALT}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
+    return md5(f"{SALT}|{unit}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
 
 
 def _without_zeros(found: Found) -> dict[int | None, dict[int, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from hashlib import md5
 from pathlib import Path
 from threading import Event
@@ -18,7 +19,7 @@ from engines.plain_expressing import PlainExpressing
 from engines.sources import connections_of, insert_in_duckdb, run_text
 from fix_sample import plain
 from samples import draws
-from sqlalchemy import URL, text
+from sqlalchemy import URL, nulls_last, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
@@ -26,6 +27,8 @@ from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.partial_select import Sql
+from gateway.engines.sql.per_unit import hash_order
 from gateway.errors import Code, LimitExceeded, Refusal
 from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.fields import BIGINT, BOOLEAN
@@ -99,8 +102,8 @@ def reference(rows: Sequence[Row], least: int | None) -> dict[int | None, list[i
             units[unit][key].append(value)
     out: dict[int | None, list[int]] = defaultdict(lambda: [0] * 8)
     different: dict[int | None, set[int]] = defaultdict(set)
-    for groups in units.values():
-        for key in sorted(groups, key=_rank)[:G]:
+    for unit, groups in units.items():
+        for key in sorted(groups, key=partial(_rank, unit))[:G]:
             values = [one for one in groups[key] if one is not None]
             some = [one for one in values if one > 0]
             middle = sum(one - LATTICE.middle for one in values)
@@ -117,15 +120,15 @@ def reference(rows: Sequence[Row], least: int | None) -> dict[int | None, list[i
                 1,
             ]
             out[key] = [mine + more for mine, more in zip(out[key], added, strict=True)]
-            different[key] |= set(sorted(set(values), key=_rank)[:R])
+            different[key] |= set(sorted(set(values), key=partial(_rank, unit))[:R])
     for key, values_of in different.items():
         out[key][3] = len(values_of)
     return {key: one for key, one in out.items() if least is None or one[7] >= least}
 
 
-def _rank(key: int | None) -> tuple[str, bool, int]:
+def _rank(unit: int, key: int | None) -> tuple[str, bool, int]:
     written = "~" if key is None else str(key)
-    return md5(f"{SALT}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
+    return md5(f"{SALT}|{unit}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
 
 
 def _cut(s: int, n: int) -> int:
@@ -251,6 +254,20 @@ def test_one_unit_moves_the_exact_answer_too_far_when_a_cut_is_left_out(
     assert any(moves(database, broken, seed) for seed in range(draws(12, fewest=6)))
 
 
+def test_values_beyond_the_limit_are_chosen_by_each_unit_for_itself(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Units with the same eight values, R of them each, count all eight together; in one order for all they count R."""
+    database.holds([(unit, 1, x) for unit in range(60) for x in range(8)], 1)
+    assert database.answer(release())[1][3] == 8
+
+    def order(salt: str, _unit: Sql, keys: Sequence[Sql]) -> list[Sql]:
+        return [hash_order(salt, list(keys)), *(nulls_last(one.asc()) for one in keys)]
+
+    monkeypatch.setattr("gateway.engines.sql.release.own_order", order)
+    assert database.answer(release())[1][3] == R
+
+
 def test_unit_with_many_rows_counts_as_declared(database: Database) -> None:
     """Ten thousand rows of one person come to R rows in each of G groups."""
     database.holds([(1, place % 5, 90) for place in range(10_000)], 1)
@@ -327,26 +344,28 @@ def test_release_without_cut_is_the_same_where_a_unit_has_one_row(
 
 
 @pytest.mark.parametrize("least", [None, 2])
-def test_release_is_what_the_calculus_says_when_keys_are_ranked_once(
+def test_release_is_what_the_calculus_says_when_no_values_are_counted(
     database: Database, least: int | None
 ) -> None:
-    """Numbering keys once, instead of hashing them for each unit, keeps the same groups of every unit."""
+    """Without a count of different values the rows are grouped once, and keep the same groups of every unit."""
     whole = release(least=least)
-    ranked = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
+    fewer = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
     for seed in range(6):
         rows = some_rows(seed)
         database.holds(rows, seed)
         wanted = {key: one[:3] + one[4:] for key, one in reference(rows, least).items()}
-        assert database.answer(ranked) == wanted
+        assert database.answer(fewer) == wanted
 
 
-def test_one_unit_moves_no_more_than_declared_when_keys_are_ranked_once(database: Database) -> None:
-    """The ranks of keys depend on everyone's keys, the groups that a unit keeps do not."""
+def test_one_unit_moves_no_more_than_declared_when_no_values_are_counted(
+    database: Database,
+) -> None:
+    """The groups that a unit keeps depend on its own rows alone, however the rows are grouped."""
     whole = release()
-    ranked = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
-    assert not any(moves(database, ranked, seed) for seed in range(draws(12, fewest=6)))
+    fewer = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
+    assert not any(moves(database, fewer, seed) for seed in range(draws(12, fewest=6)))
     assert any(
-        moves(database, replace(ranked, groups_per_unit=4), seed)
+        moves(database, replace(fewer, groups_per_unit=4), seed)
         for seed in range(draws(12, fewest=6))
     )
 

@@ -11,6 +11,8 @@ import httpx
 from fastapi import FastAPI
 from fix_gateway import Client
 
+from gateway.budget.account import Account, Currency, Ledger, Limits
+from gateway.budget.guarantees import Guarantee
 from gateway.budget.report import AccountBalance
 from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import TextRows
@@ -83,7 +85,23 @@ def one_cell(type_name: str, text: str | None) -> Answer:
 def standing(account: str = "dataset:clinic", spent: str = "0.05") -> AccountBalance:
     limit = Epsilon.parse("10")
     gone = Epsilon.parse(spent)
-    return AccountBalance(account, "clinic", limit, gone, limit - gone, Delta.parse("1e-6"), None)
+    delta = Delta.parse("1e-6")
+    ledger = Ledger("dataset:clinic", "duckdb:///x", "patient", Currency.PURE, Fraction(1))
+    owner = Account(account, ledger, ledger.name, Limits(limit, delta))
+    promised, released = Guarantee(limit, delta), Guarantee(gone, delta)
+    return AccountBalance(
+        account,
+        "clinic",
+        limit,
+        gone,
+        limit - gone,
+        delta,
+        None,
+        promised,
+        released,
+        owner,
+        owner.cap,
+    )
 
 
 class Names:

@@ -346,8 +346,10 @@ def test_budget_says_what_was_promised_of_an_account(open_door: Front) -> None:
     alice = found[ALICE]
     assert list(alice) == [
         *("account", "dataset", "epsilon_limit", "epsilon_spent", "epsilon_remaining"),
-        *("delta_limit", "window"),
+        *("delta_limit", "window", "promised", "released"),
     ]
+    assert alice["promised"] == {"epsilon": 2, "delta": 1e-6}
+    assert alice["released"] == {"epsilon": 0.1, "delta": 1e-6}
     assert (alice["dataset"], alice["epsilon_limit"], alice["delta_limit"]) == ("clinic", 2, 1e-6)
     assert (alice["epsilon_spent"], alice["epsilon_remaining"]) == (0.1, 1.9)
     window = alice["window"]
