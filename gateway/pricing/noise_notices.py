@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Final
 
-from gateway.budget.account import Account, cost_on_path
+from gateway.budget.account import Account
 from gateway.catalog.types import Family
 from gateway.intervals.expected_error import error_of
 from gateway.plan.formulas import AggregateRef
@@ -120,7 +120,7 @@ def _price(
     if not isfinite(column.mean) or column.mean <= 0:
         return None
     place = [step.name for step in query.cut.releases].index(column.release)
-    release, limits = query.releases[place], [one.limits for one in accounts]
+    release, ledger = query.releases[place], accounts[0].ledger
     promises = []
     for level in release.levels:
         error = error_of(column.ref, level.formulas, release.ranges)
@@ -129,7 +129,7 @@ def _price(
         promises.append(Promise(column.number, level, error))
 
     def noise(price: Epsilon) -> PricedRelease:
-        return noise_at(query, cost_on_path(price, query.currency, limits))[place]
+        return noise_at(query, ledger.cost(price))[place]
 
     price = Trial(Accuracy(margin=Fraction(column.mean)), promises, noise).cheapest()
     if price is None or not price_of(query) < price <= query.policy.privacy.highest_price:
