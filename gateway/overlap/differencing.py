@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
 from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
-from gateway.overlap.known_sizes import common_groups, groups_in, largest_size
+from gateway.overlap.known_sizes import common_groups, largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
 from gateway.overlap.question_part import QuestionPart, cut_sides, shows_openly
 from gateway.policy.policy import Auditing, UnreadableConditions
@@ -169,8 +169,6 @@ def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing)
         if not any(meet_boxes(one, other) is not None for one in new for other in old):
             continue
         group = _least_group(part, entry, rules)
-        if _is_hidden(part, entry, new, old, rules):
-            continue
         told = CountedEntry(entry, group, by_size, part.texts)
         found = _difference(part, new, old, judge, told)
         if found is not None:
@@ -188,20 +186,6 @@ class CountedEntry:
     group: float | None
     by_size: frozenset[str]
     texts: frozenset[str]
-
-
-def _is_hidden(
-    part: QuestionPart, entry: RegionEntry, new: list[Side], old: list[Side], rules: Auditing
-) -> bool:
-    """Whether the noise of both sums hides a person. Groups that both have are compared one by one."""
-    axes = part.axes
-    theirs = groups_in(entry, hull_cells(old, axes), beside=part.texts)
-    texts, around, mine = {one.text for one in entry.keys}, hull_cells(new, axes), 1
-    for one in part.keys:
-        if one.text not in texts and one.cells is not None:
-            wanted = around.get(one.axis.name) or all_cells(one.axis)
-            mine *= max(1, len(one.places_within(wanted)))
-    return as_float(part.spread) * mine + entry.variance(theirs) >= limit_of(part, rules)
 
 
 def _difference(

@@ -108,7 +108,7 @@ class AffineForms:
             case Call("/", (one, Literal(value))) if _is_number(scalar):
                 return _divided(self.form(one), _ends_of_value(value), scalar.type)
             case Call("extract", (Literal("epoch"), of)):
-                return _seconds(self.form(of), scalar.type)
+                return _seconds(of, self.form(of), scalar.type)
             case Call("timezone", (Literal(zone), of)) if zone == UTC_NAME:
                 return replace(self.form(of), cuts=False)
             case Case() | Call():
@@ -308,17 +308,26 @@ def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) ->
     return replace(made, ends=ends, least=Fraction(1))
 
 
-def _seconds(time: Form, kind: ColumnType) -> Form:
-    """The seconds since 1970 at a time, which both engines compute from whole microseconds."""
-    if time.ends is None:
-        if time.degree or time.chosen:
-            return rounding.condition_form(kind)
+def _seconds(of: Scalar, time: Form, kind: ColumnType) -> Form:
+    """The seconds since 1970 at a time, which both engines compute from whole microseconds.
+
+    INVARIANT: the current time is between the ends that are said of it; moved, it could be anywhere, near zero too.
+    """
+    if _is_now(of):
         return Form(0, _NOW_SECONDS, factors=_NOW_SECONDS)
+    if time.ends is None:
+        return rounding.condition_form(kind)
     low, high = (end - _EPOCH for end in time.ends)
     if not time.degree and not time.chosen:
         return rounding.constant_form(low * _DAY_SECONDS)
     day = rounding.constant_form(Fraction(_DAY_SECONDS))
     return rounding.multiply_forms(replace(time, ends=(low, high), cuts=False), day, kind)
+
+
+def _is_now(of: Scalar) -> bool:
+    if isinstance(of, Call) and of.function == "timezone":
+        return _is_now(of.parts[1])
+    return isinstance(of, Moment)
 
 
 def _divided(one: Form, by: Ends | None, kind: ColumnType) -> Form:

@@ -43,7 +43,7 @@ class RegionAxis:
 
     `size` is the number of values in the declared domain, without NULL; None if unknown. An axis that is not
     `readable` is an opaque condition: its names are `true` and `false`. `quasi`: the column is declared a
-    quasi-identifier or an identifier.
+    quasi-identifier or an identifier. `between`: the names of the two axes of times whose difference this is.
     """
 
     name: str
@@ -57,6 +57,7 @@ class RegionAxis:
     column: ColumnRef | None
     names: frozenset[str] | None = None
     stride: int = 1
+    between: tuple[str, str] | None = None
 
 
 def axis_json(axis: RegionAxis) -> Json:
@@ -73,6 +74,7 @@ def axis_json(axis: RegionAxis) -> Json:
         "column": None if column is None else [column.table, column.column],
         "names": None if axis.names is None else sorted(axis.names),
         "stride": axis.stride,
+        "between": None if axis.between is None else list(axis.between),
     }
 
 
@@ -84,6 +86,8 @@ def axis_of_json(said: Json) -> RegionAxis:
         else [read_string(one) for one in read_sequence(given["column"])]
     )
     names = given["names"]
+    between = given.get("between")
+    ends = None if between is None else [read_string(one) for one in read_sequence(between)]
     return RegionAxis(
         read_string(given["name"]),
         AxisKind(read_string(given["kind"])),
@@ -96,4 +100,5 @@ def axis_of_json(said: Json) -> RegionAxis:
         None if column is None else ColumnRef(*column),
         None if names is None else frozenset(map(read_string, read_sequence(names))),
         read_whole(given["stride"]),
+        None if ends is None else (ends[0], ends[1]),
     )

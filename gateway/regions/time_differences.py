@@ -8,11 +8,12 @@ INVARIANT: the written condition has the value of the given one for every row, N
 `seconds / 86400 > 2.5` for every row that is not within ten microseconds of the bound, where the sources round. What moves a
 time by months, or by so much that it could leave the calendar, is not written.
 INVARIANT: the axes of two times and of their difference are not independent: the corner of a box over all three can be one
-person, however wide each side is. `dependent_axes` names such differences, and the auditor takes them for opaque.
+person, however wide each side is. So it is with three differences of three times, and with two forms of one difference, such as
+in days and in seconds: with every cycle of times that the sides of a box tie to each other or to the calendar. `dependent_axes`
+names the differences that close one, and the auditor takes them for opaque.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -39,8 +40,7 @@ _MIRRORED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NUMBERS: Final = frozenset({Family.EXACT, Family.FLOAT})
 _BETWEEN: Final = " - "
 _OF_DAY: Final = "::date"
-_FORM: Final = r"( at [^:]+)?(::date)?"
-"""What follows the name of a column where it is cut to its day on the clock of a zone."""
+_CALENDAR: Final = ""
 _SECOND: Final = 1_000_000  # a microsecond is the unit of an axis of times
 _DAY: Final = 86_400 * _SECOND
 _DAY_SECONDS: Final = 86_400
@@ -78,29 +78,36 @@ def write_difference(scalar: Scalar, bases: Bases) -> tuple[Scalar, Base] | None
 
 
 def dependent_axes(region: Region, grouped: Iterable[RegionAxis] = ()) -> tuple[str, ...]:
-    """The differences in boxes that restrict, or are grouped by, both of their times as well."""
+    """The differences of a box whose times are tied to each other by its other sides or keys, too."""
     axes = {one.name: one for one in region.axes}
-    keys = {one.name for one in grouped}
+    keys = {one.name: one for one in grouped}
     found: set[str] = set()
     for box in region.boxes:
-        cut = {name for name, cells in box.parts if _cuts(cells, axes[name])}
-        times = keys | cut
-        found |= {
-            name
-            for name in times | {name for name, _ in box.parts}
-            if _BETWEEN in name and _is_of_pair(name, times)
-        }
+        sides = {name: axes[name] for name, cells in box.parts if _cuts(cells, axes[name])}
+        found |= _closing(sides | keys)
     return tuple(sorted(found))
 
 
-def _is_of_pair(name: str, times: Iterable[str]) -> bool:
-    given = [re.escape(one) for one in times]
-    starts = [one for one in given if re.match(f"{one}{_FORM}{_BETWEEN}", name)]
-    return any(
-        re.fullmatch(f"{first}{_FORM}{_BETWEEN}{second}{_FORM}", name)
-        for first in starts
-        for second in given
-    )
+def _closing(sides: Mapping[str, RegionAxis]) -> set[str]:
+    """The differences that close a cycle, where a difference joins two times and a time by itself joins the calendar."""
+    differences = [one for one in sides.values() if one.between is not None]
+    times = {name for one in differences for name in one.between or ()}
+    parents: dict[str, str] = {}
+    closing: set[str] = set()
+    joined = [(name, _CALENDAR, name) for name in sorted(times & sides.keys())]
+    joined += [(*(one.between or ("", "")), one.name) for one in differences]
+    for first, second, name in joined:
+        one, other = _root(parents, first), _root(parents, second)
+        if one == other:
+            closing.add(name)
+        parents[one] = other
+    return closing
+
+
+def _root(parents: Mapping[str, str], name: str) -> str:
+    while parents.get(name, name) != name:
+        name = parents[name]
+    return name
 
 
 def _cuts(cells: Cells, axis: RegionAxis) -> bool:
@@ -165,8 +172,10 @@ class _Writer:
         if abs(found.factor) != 1 and abs(limit) > _MOST_SECONDS:
             return None
         sign = call.function if found.factor > 0 else _MIRRORED.get(call.function, call.function)
-        least = Literal((limit - found.added) / found.unit, NUMERIC)
-        return replace(call, function=sign, parts=(found.of, least))
+        least = (limit - found.added) / found.unit
+        if (least * _SECOND).denominator != 1:
+            return None
+        return replace(call, function=sign, parts=(found.of, Literal(least, NUMERIC)))
 
     def _value(self, call: Call) -> Scalar | None:
         """A difference as a number: of dates in days, of times in seconds."""
@@ -310,7 +319,8 @@ def _base(name: str, first: Base, second: Base, *, days: bool) -> Base:
     quasi = first.quasi or second.quasi
     kind = INTEGER if days else NUMERIC
     axis = axis_of(name, kind, Anything(), nullable=nullable, quasi=quasi)
-    axis = axis if days else replace(axis, stride=_MINUTE_CELLS)
+    between = first.field.id, second.field.id
+    axis = replace(axis, between=between, stride=1 if days else _MINUTE_CELLS)
     domain = _domain(first, second, days=days)
     return Base(Field(name, kind, domain, nullable), axis, first.uses | second.uses, quasi)
 

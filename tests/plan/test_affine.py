@@ -90,6 +90,9 @@ SUM(extract(epoch FROM seen_at AT TIME ZONE 'Europe/Berlin'))
 SUM(extract(epoch FROM came_at + interval '1 month'))
 SUM(extract(epoch FROM came_at) * extract(epoch FROM now()))
 SUM(extract(epoch FROM came_at)::float8 + 1e25 - 1e25)
+SUM(rank * (extract(epoch FROM current_date - interval '20000 days' + interval '3 seconds')::float8 / 1000000000::float8) + 1073741824::float8)
+SUM(rank * (extract(epoch FROM now() - interval '20514 days')::float8 / 1000000000::float8) + 1073741824::float8)
+AVG(extract(epoch FROM came_at) - extract(epoch FROM now() - interval '20514 days'))
 SUM(extract(epoch FROM GREATEST(came_at, TIMESTAMP '2024-01-01')))
 SUM(extract(epoch FROM NULLIF(came_at, TIMESTAMP '2024-01-01 08:00:00')))
 SUM(extract(epoch FROM open_at - TIMESTAMP '2024-01-01'))
@@ -140,6 +143,7 @@ def _time_uses(aggregate: str) -> set[str]:
     columns = (
         Column("patient_id", parse_type("bigint")),
         Column("urgent", parse_type("boolean")),
+        Column("rank", parse_type("integer"), Interval(0, 100, Fraction(1))),
         Column("came_at", parse_type("timestamp"), within),
         Column("left_at", parse_type("timestamp"), within),
         Column("seen_at", parse_type("timestamptz"), Interval(*moments, Fraction(1))),

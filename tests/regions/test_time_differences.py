@@ -25,12 +25,22 @@ extract(epoch FROM admitted) > 2 * extract(epoch FROM visit_date)
 extract(epoch FROM admitted) + extract(epoch FROM visit_date) > 5
 date_trunc('month', admitted) > visit_date
 extract(epoch FROM admitted - visit_date) / 100000000000 > 0.5
+extract(epoch FROM admitted - visit_date) * 7 > 1
+date_trunc('day', admitted) - visit_date > interval '1 hour'
+(admitted::date - visit_date) * 3.0 > 1
 """
 _DEPENDENT = """
 SELECT COUNT(*) FROM visits WHERE admitted > visit_date + 3 AND visit_date > '2024-01-01' AND admitted < '2024-06-01'
 SELECT COUNT(*) FROM visits WHERE admitted::date > visit_date + 3 AND visit_date > '2024-01-01' AND admitted < '2024-06-01'
 SELECT visit_date, COUNT(*) FROM visits WHERE admitted > visit_date AND admitted < '2024-06-01' GROUP BY 1
 SELECT date_trunc('month', admitted), visit_date, COUNT(*) FROM visits WHERE admitted > visit_date GROUP BY 1, 2
+SELECT COUNT(*) FROM visits WHERE admitted::date - visit_date <= 2 AND NOT (admitted - visit_date >= interval '4319 minutes')
+SELECT admitted::date - visit_date, COUNT(*) FROM visits WHERE admitted - visit_date < interval '4319 minutes' GROUP BY 1
+"""
+_THREE = """
+v.admitted - w.admitted <= interval '5 days' AND w.admitted - u.admitted <= interval '9 days' AND v.admitted - u.admitted < interval '14 days'
+v.admitted - w.admitted <= interval '5 days' AND NOT (w.admitted > u.admitted AND v.admitted > u.admitted + interval '9 days')
+v.admitted - w.admitted <= interval '5 days' AND w.admitted > u.admitted AND v.admitted > '2024-01-01' AND u.admitted < '2025-01-01'
 """
 _INDEPENDENT = """
 SELECT COUNT(*) FROM visits WHERE admitted > visit_date + 3 AND visit_date > '2024-01-01'
@@ -70,6 +80,15 @@ def test_what_is_no_difference_stays_opaque(condition: str) -> None:
 def test_difference_beside_both_of_its_times_is_opaque(sql: str) -> None:
     """The corner of such a box can be one person, and its sides do not show it."""
     assert set(scope(sql).unreadable) & {_SECONDS, _DAYS}
+
+
+@for_each("condition", _THREE.strip().splitlines())
+def test_differences_that_close_a_cycle_are_opaque(condition: str) -> None:
+    """Three times tied to each other, or two of them to each other and to the calendar, have corners, too."""
+    of = "visits v JOIN visits w USING (patient_id) JOIN visits u USING (patient_id)"
+    assert scope(f"SELECT COUNT(*) FROM {of} WHERE {condition}").unreadable
+    first = condition.split(" AND ", maxsplit=1)[0]
+    assert scope(f"SELECT COUNT(*) FROM {of} WHERE {first}").unreadable == ()
 
 
 @for_each("sql", _INDEPENDENT.strip().splitlines())

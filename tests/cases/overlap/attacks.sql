@@ -915,3 +915,29 @@ SELECT COUNT(*) FROM patients p WHERE birth_year * 10 < (SELECT SUM(q.birth_year
 -- title: with and without one income, in two subqueries for each public row
 SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
 SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region AND p.income <> 52311) FROM (VALUES ('north'), ('south')) r(region);
+
+-- title: three differences of three times
+-- of: hospital
+SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000;
+SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000 AND NOT (s.left_on - p.birth_date >= 20005);
+
+-- title: a chain of differences that the calendar closes
+-- of: hospital
+SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000 AND s.left_on <= DATE '2024-03-01';
+SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000 AND s.left_on <= DATE '2024-03-01' AND NOT (p.birth_date >= DATE '1969-05-20');
+
+-- title: one income, by years under another name
+SELECT birth_year, COUNT(*) FROM patients WHERE income <> 52311 GROUP BY 1;
+SELECT birth_year + 1, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: one income, beside five tables by other keys
+SELECT birth_year / 5, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year / 5 + 1, COUNT(*) FROM patients GROUP BY 1;
+SELECT floor(birth_year / 5.0), COUNT(*) FROM patients GROUP BY 1;
+SELECT (birth_year / 5) * 2, COUNT(*) FROM patients GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE income <> 52311;
+
+-- title: one day of admission, by a key that follows from the condition
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE left_on - admitted = 3;
+SELECT nights, COUNT(*) FROM stays WHERE left_on - admitted = 3 AND admitted <> DATE '2024-03-05' GROUP BY 1;
