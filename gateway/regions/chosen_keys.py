@@ -26,7 +26,9 @@ _MOST_VALUES: Final = 16
 _NAME: Final = r'(?:[\w$]+|"(?:[^"]|"")*")(?:\.(?:[\w$]+|"(?:[^"]|"")*"))*'
 _TIME: Final = rf"{_NAME}(?: at [\w/+-]+)?(?:::date)?"
 _COLUMN: Final = re.compile(rf"{_NAME}|{_TIME} - {_TIME}")
-_ROUND: Final = r"(?:(?:[125]|25)0*|60|3600|86400|604800)"
+_ROUND: Final = r"(?:[125]|25)0*"
+_MOST_FACTORS: Final = 2
+"""So often a key may be multiplied or divided: products of more round numbers come near to any number."""
 _NUMBER: Final = r"(?:\d[\d.]*|cast\(\d[\d.]* as [a-z ]+\))"
 _TYPES: Final = (
     r"date|text|smallint|integer|bigint|real|numeric|double precision"
@@ -57,11 +59,11 @@ _CUTS: Final = tuple(
         r"coalesce\((.+), (?:[\w.-]+|'[^']*'|\w+ '[^']*')\)",
         r"\((.+) [+-] interval '-?\d+ months 0 days 0 microseconds'\)",
         r"(?:floor|ceil|trunc|round)\((.+?)(?:, -?\d+)?\)",
-        rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as [a-z ]+\))\)",
         r"\((.+) % (?:[2-9]|1[0-2])\)",
         r"\(- (.+)\)",
     )
 )
+_FACTOR: Final = re.compile(rf"\((.+) [/*] (?:{_ROUND}|cast\({_ROUND} as [a-z ]+\))\)", re.DOTALL)
 """Keys with boundaries that the calendar or round numbers set: in these the text inside is a key of this kind again."""
 
 
@@ -76,8 +78,11 @@ def has_chosen_bounds(text: str) -> bool:
 
 def _inside(text: str, around: Sequence[re.Pattern[str]]) -> str:
     """What is inside of expressions of these forms."""
+    factors = 0
     while not _COLUMN.fullmatch(text):
         found = next((each for one in around if (each := one.fullmatch(text))), None)
+        if found is None and around is _CUTS and factors < _MOST_FACTORS:
+            found, factors = _FACTOR.fullmatch(text), factors + 1
         if found is None:
             break
         text = found[1]

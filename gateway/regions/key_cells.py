@@ -8,7 +8,7 @@ from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.functions.thresholds import Unsolved
 from gateway.lru_cache import LruCache
-from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids, transform
+from gateway.plan.scalars import Case, Literal, Ref, Scalar, transform
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
@@ -156,7 +156,7 @@ def key_axis(
     if over is None:
         return None, None
     written, base = over
-    if values is None or base.axis is None or len(column_ids(scalar)) > 1:
+    if values is None or base.axis is None:
         return base.axis, None
     cells = cells_of(written, base, values)
     return (None, None) if cells is None else (base.axis, cells)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.values import Value
 from gateway.functions.exact_values import Known, NotComputed
-from gateway.plan.scalars import Literal, Ref, Scalar, transform
+from gateway.plan.scalars import Literal, Ref, Scalar, transform, walk_scalar
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base
@@ -21,6 +21,7 @@ from gateway.regions.cells import Cells, NameCells, union
 from gateway.regions.grid import list_cells
 
 _MOST_COMBINED: Final = 256
+_MOST_WORK: Final = 8_000  # parts of the condition, times the combinations for which it is computed
 _FEWEST: Final = 2  # of one column, `tabulate` knows
 
 ListedBox: TypeAlias = tuple[tuple[RegionAxis, Cells], ...]
@@ -33,7 +34,8 @@ def tabulate_listed(scalar: Scalar, there: Sequence[Base]) -> list[tuple[Known, 
         return None
     if any(one.kind is not AxisKind.NAMES or one.names is None for one in axes):
         return None
-    if prod(len(one.names or ()) + 1 for one in axes) > _MOST_COMBINED:
+    combined = prod(len(one.names or ()) + 1 for one in axes)
+    if combined > _MOST_COMBINED or combined * sum(1 for _ in walk_scalar(scalar)) > _MOST_WORK:
         return None
     given = [
         list(list_cells(axis, one.field.type, one.field.domain) or ())
@@ -41,12 +43,10 @@ def tabulate_listed(scalar: Scalar, there: Sequence[Base]) -> list[tuple[Known, 
     ]
     found: dict[tuple[Known, tuple[Cells, ...]], Cells] = {}
     try:
-        for combined in product(*given):
-            values = {
-                base.field.id: value for base, (_, value) in zip(there, combined, strict=True)
-            }
+        for row in product(*given):
+            values = {base.field.id: value for base, (_, value) in zip(there, row, strict=True)}
             value = evaluate_at(transform(scalar, lambda one: _filled(one, values)), None, None)  # noqa: B023 - called at once
-            *others, last = (_cells(cell) for cell, _ in combined)
+            *others, last = (_cells(cell) for cell, _ in row)
             key = value, tuple(others)
             found[key] = union(found[key], last) if key in found else last
     except NotComputed:

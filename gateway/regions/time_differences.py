@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.domains import Anything, Domain, Interval
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.catalog.zones import UTC_NAME
 from gateway.functions.exact_values import exact_number
@@ -169,7 +169,7 @@ class _Writer:
         if found is None:
             return None
         limit = bound / found.factor
-        if abs(found.factor) != 1 and abs(limit) > _MOST_SECONDS:
+        if abs(limit) > _MOST_SECONDS:
             return None
         sign = call.function if found.factor > 0 else _MIRRORED.get(call.function, call.function)
         least = (limit - found.added) / found.unit
@@ -195,8 +195,8 @@ class _Writer:
     def _linear(self, scalar: Scalar) -> _Difference | None:
         """A number that is affine in one difference."""
         if isinstance(scalar, Cast):
-            exact = scalar.type.family in _NUMBERS and scalar.type.precision is None
-            return self._linear(scalar.what) if exact else None
+            kept = scalar.type.family in _NUMBERS and scalar.type.precision is None
+            return self._linear(scalar.what) if kept and scalar.type.kind is not Kind.REAL else None
         if isinstance(scalar, Call) and scalar.function == "negate":
             turned = self._linear(scalar.parts[0])
             return turned and replace(turned, factor=-turned.factor)

@@ -26,6 +26,7 @@ extract(epoch FROM admitted) + extract(epoch FROM visit_date) > 5
 date_trunc('month', admitted) > visit_date
 extract(epoch FROM admitted - visit_date) / 100000000000 > 0.5
 extract(epoch FROM admitted - visit_date) * 7 > 1
+extract(epoch FROM admitted - visit_date)::real = 50000001
 date_trunc('day', admitted) - visit_date > interval '1 hour'
 (admitted::date - visit_date) * 3.0 > 1
 """

@@ -941,3 +941,21 @@ SELECT COUNT(*) FROM patients WHERE income <> 52311;
 -- of: hospital
 SELECT COUNT(*) FROM stays WHERE left_on - admitted = 3;
 SELECT nights, COUNT(*) FROM stays WHERE left_on - admitted = 3 AND admitted <> DATE '2024-03-05' GROUP BY 1;
+
+-- title: a chart, a window, and the window moved without one income
+SELECT birth_year, COUNT(*) FROM patients GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1950 AND 1969;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1951 AND 1970 AND income <> 52311;
+
+-- title: months without one cost, and quarters of all
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE cost <> 523.11 GROUP BY 1;
+SELECT date_trunc('quarter', visit_date), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: a boundary that round factors compose
+SELECT COUNT(*) FROM patients WHERE income < 12345;
+SELECT floor((((((income / 1000000000000000) * 86400) * 60) * 25) * 25) * 25), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a cycle of differences that only one side of an OR closes
+-- of: hospital
+SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000;
+SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - p.birth_date >= 20005 OR (s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000);
