@@ -162,10 +162,16 @@ def load_spent_before(connection: Connection, account: str, start: datetime) -> 
     return Fraction(0) if spent is None else Fraction(spent)
 
 
-def load_largest_quota(connection: Connection, account: Account) -> Fraction:
-    """The largest cap that an account ever had, in the ledger's currency."""
-    query = select(account_limits).where(account_limits.c.account == account.name)
-    return max(replace(account, limits=_limits(row)).cap for row in connection.execute(query).all())
+def limits_ever(draft: Draft, account: str) -> tuple[Limits, ...]:
+    """All limits that an account ever had, those in force last."""
+    key = ("limits ever", account)
+    return draft.recall(key, lambda connection: load_limits_ever(connection, account))
+
+
+def load_limits_ever(connection: Connection, account: str) -> tuple[Limits, ...]:
+    query = select(account_limits).where(account_limits.c.account == account)
+    rows = connection.execute(query.order_by(account_limits.c.ordinal)).all()
+    return tuple(_limits(row) for row in rows)
 
 
 def load_limits_ordinal(connection: Connection, account: str) -> int:

@@ -2,7 +2,7 @@
 
 INVARIANT: a ledger keeps its source, unit, currency and rate for ever; the amount spent under one unit says nothing
 about another unit. INVARIANT: this module writes no amounts spent.
-INVARIANT: the cap of a ledger is never lowered below what is spent, so it is a promise about everything released.
+INVARIANT: the cap of a ledger is never lowered below what is spent; what is promised stays that of the largest cap.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from gateway.budget.balances import (
     balance_of,
     find_account,
     find_ledger,
+    limits_ever,
     load_limits_ordinal,
     load_rate,
 )
@@ -203,6 +204,7 @@ def _write_limits(draft: Draft, account: Account, actor: str, now: datetime) -> 
         draft.recall(key, lambda connection: load_limits_ordinal(connection, account.name)) + 1
     )
     window = account.limits.window
+    earlier = limits_ever(draft, account.name)
     draft.insert(
         account_limits,
         {
@@ -218,6 +220,7 @@ def _write_limits(draft: Draft, account: Account, actor: str, now: datetime) -> 
     )
     draft.remember(key, ordinal)
     draft.remember(("account", account.name), account)
+    draft.remember(("limits ever", account.name), (*earlier, account.limits))
     fact = {**account.definition, **balance_fact(balance_of(draft, account.name))}
     draft.state_fact(f"account:{account.name}", fact)
 

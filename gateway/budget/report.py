@@ -7,18 +7,25 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
-from gateway.budget.account import Account, Balance, RateLimit
+from gateway.budget.account import Account, Balance, Limits, RateLimit
 from gateway.budget.balances import (
     balance_of,
     find_account,
+    limits_ever,
     load_accounts,
     load_balance,
-    load_largest_quota,
+    load_limits_ever,
     load_spent_before,
     path_of,
     spent_before,
 )
-from gateway.budget.guarantees import Guarantee, quota_guarantee, released_guarantee
+from gateway.budget.guarantees import (
+    Guarantee,
+    LargestLimits,
+    largest_limits,
+    quota_guarantee,
+    released_guarantee,
+)
 from gateway.state.draft import Draft
 from gateway.units import Delta, Epsilon
 
@@ -39,7 +46,7 @@ class AccountBalance:
     """One account; `remaining` is the highest price of the next query.
 
     Limit and spending are sums of prices. `promised` is what the quota guarantees, `released` what was given so far amounts
-    to. `owner` and `largest`, the largest quota that the account ever had, are what they follow from.
+    to. `owner` and `largest`, the largest limits that the account ever had, are what they follow from.
     """
 
     account: str
@@ -52,7 +59,7 @@ class AccountBalance:
     promised: Guarantee
     released: Guarantee
     owner: Account
-    largest: Fraction
+    largest: LargestLimits
 
 
 def standings(
@@ -91,10 +98,7 @@ def _standing(connection: Connection, account: Account, now: datetime) -> Accoun
         return load_spent_before(connection, account.name, start)
 
     balance = load_balance(connection, account.name)
-    largest = account.cap
-    if balance.spent > largest:
-        largest = load_largest_quota(connection, account)
-    return _shown(account, balance, before, now, largest)
+    return _shown(account, balance, before, now, load_limits_ever(connection, account.name))
 
 
 def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance:
@@ -104,13 +108,7 @@ def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance
         # a period without a charge is not in memory: a late charge may still fall before it
         return balance.spent if balance.at < start else spent_before(draft, account.name, start)
 
-    largest = account.cap
-    if balance.spent > largest:
-        largest = draft.recall(
-            ("largest quota", account.name, largest),
-            lambda connection: load_largest_quota(connection, account),
-        )
-    return _shown(account, balance, before, now, largest)
+    return _shown(account, balance, before, now, limits_ever(draft, account.name))
 
 
 def _shown(
@@ -118,12 +116,12 @@ def _shown(
     balance: Balance,
     before: Callable[[datetime], Fraction],
     now: datetime,
-    largest: Fraction,
+    ever: tuple[Limits, ...],
 ) -> AccountBalance:
     spent = account.as_epsilon(balance.spent)
     # of the ledger's account this differs from the epsilon of its cap where that was changed
     limit = account.as_epsilon(account.cap)
-    limits = account.limits
+    limits, largest = account.limits, largest_limits(account, ever, balance)
     window = None
     if limits.window is not None:
         moment = max(now, balance.at)
@@ -137,7 +135,7 @@ def _shown(
         _left(Epsilon(limit), spent),
         limits.delta,
         window,
-        quota_guarantee(account),
+        quota_guarantee(account, largest),
         released_guarantee(account, balance.spent, largest),
         account,
         largest,

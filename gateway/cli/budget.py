@@ -8,6 +8,7 @@ from gateway.admin.actions import grant
 from gateway.admin.instance import open_foundation, operator_name
 from gateway.budget.account import Every, Limits, RateLimit
 from gateway.budget.balances import load_account
+from gateway.budget.guarantees import Guarantee
 from gateway.budget.report import standings
 from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, print_warning
@@ -41,8 +42,8 @@ def _show(arguments: argparse.Namespace) -> int:
                     str(one.epsilon_spent),
                     format_down(one.epsilon_remaining.value),
                     str(one.delta_limit),
-                    str(one.promised.epsilon),
-                    str(one.released.epsilon),
+                    told(one.promised),
+                    told(one.released),
                     f"{format_down(one.window.epsilon_remaining.value)}"
                     f" of {one.window.epsilon_limit}"
                     f" left this {one.window.every}"
@@ -53,6 +54,11 @@ def _show(arguments: argparse.Namespace) -> int:
             ],
         )
     return 0
+
+
+def told(guarantee: Guarantee) -> str:
+    """The epsilon for people; `none` where no epsilon holds."""
+    return "none" if guarantee.epsilon is None else str(guarantee.epsilon)
 
 
 def _grant(arguments: argparse.Namespace) -> int:

@@ -196,11 +196,14 @@ def round_to_tenths(standing: AccountBalance) -> AccountBalance:
     """The same account in steps; the spent and the remaining amount add up to the limit."""
     left = _floor(standing.epsilon_limit, standing.epsilon_remaining)
     spent = Epsilon(standing.epsilon_limit.value - left)
-    owner = standing.owner
+    owner, largest = standing.owner, standing.largest
+    # above a lowered limit the shown amount is less than was released
+    below = standing.epsilon_spent <= standing.epsilon_limit
+    covered = owner.ledger.cost(spent) if below else largest.quota
     return replace(
         standing,
         epsilon_spent=spent,
-        released=released_guarantee(owner, owner.ledger.cost(spent), standing.largest),
+        released=released_guarantee(owner, covered, largest),
         epsilon_remaining=Epsilon(left),
         window=None if standing.window is None else _window_in_tenths(standing.window),
     )

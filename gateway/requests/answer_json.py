@@ -160,9 +160,10 @@ def balance_json(standing: AccountBalance) -> dict[str, Any]:
     }
 
 
-def _guarantee_json(guarantee: Guarantee) -> dict[str, float]:
+def _guarantee_json(guarantee: Guarantee) -> dict[str, float | None]:
+    """`epsilon` is null where no epsilon holds."""
     return {
-        "epsilon": display_number(guarantee.epsilon),
+        "epsilon": None if guarantee.epsilon is None else display_number(guarantee.epsilon),
         "delta": display_number(guarantee.delta),
     }
 

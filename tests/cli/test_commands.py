@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fix_gateway import (
@@ -27,9 +28,12 @@ from warm_python import forks
 
 from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
+from gateway.budget.guarantees import Guarantee
+from gateway.cli import budget
 from gateway.errors import BudgetExhausted
 from gateway.state.anchor import GENESIS
 from gateway.trail.chain import canonical_json
+from gateway.units import Delta, Epsilon
 
 # ---- subject ----
 
@@ -220,6 +224,31 @@ def test_budget_grant_lowers_below_what_is_spent(typed: Typed) -> None:
         if one["account"] == ALICE
     )
     assert (alice["epsilon_spent"], alice["epsilon_remaining"]) == (0.1, 0)
+
+
+@pytest.mark.parametrize("account", [ALICE, CHEMIST])
+def test_budget_show_lists_accounts_with_limits_of_zero(typed: Typed, account: str) -> None:
+    """Zero in epsilon and delta: the account is closed, and what was released and promised stays as it was."""
+
+    def found() -> dict[str, Any]:
+        shown = json.loads(typed.done("budget", "show", "--json"))["accounts"]
+        return next(one for one in shown if one["account"] == account)
+
+    with_books(typed)
+    before = found()
+    typed.done("budget", "grant", account, "--epsilon", "0", "--delta", "0")
+    after = found()
+    assert (after["epsilon_limit"], after["delta_limit"]) == (0, 0)
+    for told in ("promised", "released"):
+        assert after[told] == before[told]
+    row = next(line for line in typed.done("budget", "show").splitlines() if account in line)
+    assert f"{after['released']['epsilon']:g}" in row
+
+
+def test_budget_show_says_none_where_no_epsilon_holds() -> None:
+    """The text that docs/budget.md gives."""
+    assert budget.told(Guarantee(None, Delta.zero())) == "none"
+    assert budget.told(Guarantee(Epsilon.parse("1.5"), Delta.zero())) == "1.5"
 
 
 def test_budget_grant_is_refused_when_an_amount_is_none(typed: Typed) -> None:

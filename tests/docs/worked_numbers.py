@@ -15,7 +15,7 @@ from gateway.admin.open_accounts import limits_of
 from gateway.budget.account import Account, Currency, Ledger, Limits
 from gateway.budget.charge import ChargedMeasurement, ChargeRequest
 from gateway.budget.group_privacy import MANY, group_guarantees
-from gateway.budget.guarantees import quota_guarantee, released_guarantee
+from gateway.budget.guarantees import LargestLimits, quota_guarantee, released_guarantee
 from gateway.budget.report import standings
 from gateway.errors import Refusal
 from gateway.policy.applicable import account_budget
@@ -153,12 +153,13 @@ def promises() -> str:
     for quota in ("0.5", "1", "2", "5", "12"):
         limits = Limits(Epsilon.parse(quota), LIMITS.delta)
         account = Account("analyst:alice@clinic", ledger, ledger.name, limits)
-        quarter = released_guarantee(account, account.cap / 4, account.cap)
+        largest = LargestLimits(account.cap, limits.delta.value)
+        quarter = released_guarantee(account, account.cap / 4, largest)
         rows.append(
             [
                 quota,
                 f"{float(account.cap):.4f}",
-                str(quota_guarantee(account).epsilon),
+                str(quota_guarantee(account, largest).epsilon),
                 str(quarter.epsilon),
             ]
         )

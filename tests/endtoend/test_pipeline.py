@@ -10,9 +10,13 @@ from endtoend.conftest import Poor
 from endtoend.plain_postgresql import plain_result
 from endtoend.same_answer import differences, is_ordered
 
+from gateway.admin.actions import grant
+from gateway.budget.account import Limits
+from gateway.budget.balances import load_account
 from gateway.errors import REASON, Code, Reason, Refusal
-from gateway.trail.record import RecordKind
+from gateway.trail.record import RecordKind, utc_now
 from gateway.trail.search import RecordFilter, latest_records
+from gateway.units import Delta, Epsilon
 
 _COUNT = "SELECT COUNT(*) FROM patients"
 
@@ -199,6 +203,28 @@ def test_own_tables_tell_what_was_asked_and_spent(gateway: AskedGateway) -> None
     )
     assert not queries.charged
     assert not budget.charged
+
+
+def test_own_tables_list_accounts_with_limits_of_zero(gateway: AskedGateway) -> None:
+    """An account that was closed after it spent is in `gateway.budget` as before."""
+    gateway.answer(_COUNT, "gaussian", "bob")
+    books = gateway.foundation
+    account = "analyst:bob@gaussian"
+    with books.engine.connect() as connection:
+        known = load_account(connection, account)
+    assert known is not None
+    zero = Limits(Epsilon.zero(), Delta.zero())
+    grant(books.journal, books.trail, account, zero, actor="dave", now=utc_now())
+    try:
+        found = gateway.answer(
+            "SELECT epsilon_limit = 0, delta_limit = 0, epsilon_spent > 0, epsilon_remaining = 0 "
+            f"FROM gateway.budget WHERE account = '{account}'",
+            "gaussian",
+            "bob",
+        )
+    finally:
+        grant(books.journal, books.trail, account, known.limits, actor="dave", now=utc_now())
+    assert found.rows == (("t", "t", "t", "t"),)
 
 
 def test_own_tables_show_nothing_of_others(gateway: AskedGateway) -> None:

@@ -60,7 +60,9 @@ class WindowShape(_Shape):
 
 
 class GuaranteeShape(_Shape):
-    epsilon: float
+    """`epsilon` is null where no epsilon holds."""
+
+    epsilon: float | None
     delta: float
 
 

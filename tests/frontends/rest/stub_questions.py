@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fix_gateway import Client
 
 from gateway.budget.account import Account, Currency, Ledger, Limits
-from gateway.budget.guarantees import Guarantee
+from gateway.budget.guarantees import Guarantee, LargestLimits
 from gateway.budget.report import AccountBalance
 from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import TextRows
@@ -100,7 +100,7 @@ def standing(account: str = "dataset:clinic", spent: str = "0.05") -> AccountBal
         promised,
         released,
         owner,
-        owner.cap,
+        LargestLimits(owner.cap, delta.value),
     )
 
 

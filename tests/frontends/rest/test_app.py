@@ -34,6 +34,7 @@ from hypothesis import strategies as st
 from laws import for_each
 from starlette.responses import StreamingResponse
 
+from gateway.admin.actions import grant
 from gateway.app import gateway_api
 from gateway.errors import HTTP, TITLE, Code, Reason
 from gateway.events import Crashed, LoginRefused
@@ -338,6 +339,29 @@ def test_budget_shows_nobody_elses_account_when_a_name_is_the_beginning_of_anoth
             key = front.clerk.key(name).key.reveal()
             answer = client.get("/v1/budget", headers={"Authorization": f"Bearer {key}"})
             assert answer.json() == {"accounts": []}
+
+
+@pytest.mark.parametrize(
+    ("account", "who"), [(ALICE, "alice"), (CHEMIST, "chemist"), (TEAM, "alice")]
+)
+def test_budget_lists_accounts_with_limits_of_zero(front: Front, account: str, who: str) -> None:
+    """An account that was closed after it spent fails no listing: its owner's, a team's, an administrator's."""
+    front.clerk.ask(CHEMIST if account == CHEMIST else ALICE, "0.1")
+    grant(
+        front.foundation.journal,
+        front.foundation.trail,
+        account,
+        limits("0", "0"),
+        actor="dave",
+        now=front.clerk.now,
+    )
+    for reader in (who, "carol", "dave"):
+        answer = front.get("/v1/budget", reader)
+        assert answer.status_code == 200, answer.text
+        [one] = [one for one in answer.json()["accounts"] if one["account"] == account]
+        assert (one["epsilon_limit"], one["epsilon_remaining"]) == (0, 0)
+        assert one["promised"]["epsilon"] >= one["released"]["epsilon"] > 0
+        assert one["released"]["delta"] == 1e-6
 
 
 def test_budget_says_what_was_promised_of_an_account(open_door: Front) -> None:
