@@ -93,6 +93,11 @@ def dependent_axes(region: Region, grouped: Iterable[RegionAxis] = ()) -> tuple[
     return tuple(sorted(found))
 
 
+def is_difference(axis: RegionAxis) -> bool:
+    """Whether it can be the axis of a difference of two times."""
+    return axis.column is None and _BETWEEN in axis.name
+
+
 def _is_of_pair(name: str, times: Iterable[str]) -> bool:
     given = [re.escape(one) for one in times]
     starts = [one for one in given if re.match(f"{one}{_FORM}{_BETWEEN}", name)]

@@ -915,3 +915,29 @@ SELECT COUNT(*) FROM patients p WHERE birth_year * 10 < (SELECT SUM(q.birth_year
 -- title: with and without one income, in two subqueries for each public row
 SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
 SELECT r.region, (SELECT SUM(p.birth_year) FROM patients p WHERE p.region = r.region AND p.income <> 52311) FROM (VALUES ('north'), ('south')) r(region);
+
+-- title: visits with a dose from a limit, as EXISTS and then as a JOIN
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose >= 500);
+SELECT COUNT(DISTINCT v.patient_id) FROM visits v JOIN prescriptions p USING (visit_id) WHERE p.dose >= 501;
+
+-- title: prescriptions from a dose, and those above it of visits that are always there
+SELECT COUNT(*) FROM prescriptions WHERE dose >= 500;
+SELECT COUNT(*) FROM prescriptions p WHERE p.dose >= 501 AND EXISTS (SELECT 1 FROM visits v WHERE v.visit_id = p.visit_id);
+
+-- title: prescriptions from a dose, and those above it joined with their visits
+SELECT COUNT(*) FROM prescriptions WHERE dose >= 500;
+SELECT COUNT(*) FROM prescriptions p, visits v WHERE v.visit_id = p.visit_id AND p.dose >= 501;
+
+-- title: visits without a prescription of one dose
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose = 517);
+
+-- title: visits without a prescription on one day after them
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (
+  SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.prescribed_at::date - v.visit_date = 17
+);
+
+-- title: prescriptions of visits from a cost, and a cent above it, with IN
+SELECT COUNT(*) FROM prescriptions WHERE visit_id IN (SELECT visit_id FROM visits WHERE cost >= 1000);
+SELECT COUNT(*) FROM prescriptions p JOIN visits v USING (visit_id) WHERE v.cost >= 1000.01;
