@@ -80,7 +80,9 @@ def _base(table: Table, name: str, column: Column) -> Base:
     protection = table.protection
     is_unit = column is table.unit_column
     blanks = protection is not None and column.type.family is Family.FLOAT
-    nullable = not is_unit and (column.nullable or blanks)
+    # a scan has only rows with a unit, which the first key of a unit path leads to
+    is_edge = table.path is not None and table.path.edge.column.name == column.name
+    nullable = not is_unit and not is_edge and (column.nullable or blanks)
     # the domains of public tables are not enforced
     domain = Anything() if protection is None or is_unit else _fitting(column.domain, column.type)
     reference = ColumnRef(table.name, column.name)

@@ -15,7 +15,7 @@ from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field
 from gateway.plan.node import BrokenPlan, Node
-from gateway.plan.relations import StagedRows
+from gateway.plan.relations import Constant, StagedRows
 from gateway.plan.scalars import (
     Moment,
     Ref,
@@ -35,7 +35,7 @@ from gateway.regions.names import region_text, shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
-from gateway.regions.relation import Relation, is_met
+from gateway.regions.relation import Atom, Relation, is_met
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
@@ -105,6 +105,15 @@ class Derivation:
     def base(self, base: Base) -> Ref:
         self.bases[base.field.id] = base
         return Ref(base.field)
+
+    def constant(self, node: Constant) -> Relation:
+        """Rows that are public or released: conditions over them are opaque."""
+        told = self.numbered(self.constants[node.name])
+        columns = {}
+        for place, one in enumerate(node.fields, 1):
+            kept = Field(f"{told}.{place}", one.type, nullable=True)
+            columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
+        return Relation(columns, (Atom(f"constant {told}"),))
 
     def numbered(self, name: str) -> str:
         """The name, with a number from the second time on: two rows of a person may meet there."""

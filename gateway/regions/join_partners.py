@@ -25,7 +25,7 @@ from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import opaque_region, region_of
 from gateway.regions.region import NOTHING, Region, region_along, region_of_cells
-from gateway.regions.relation import Relation, links_of_both, without_repeated
+from gateway.regions.relation import Relation, joined
 
 _WITH_PARTNER: Final = NameCells(frozenset({"true"}))
 _ALONE: Final = NameCells(frozenset({"false"}))
@@ -65,9 +65,7 @@ class Partners:
         conditions: tuple[Scalar, ...],
     ) -> None:
         """Remember the rows that have a partner: a query may reveal them."""
-        atoms = without_repeated((*left.atoms, *right.atoms))
-        both = links_of_both(left.links, right.links) | links
-        self.met.append(Relation({}, atoms, both, (*left.conditions, *conditions)))
+        self.met.append(joined(left, right, links, {}, (*left.conditions, *conditions)))
 
     def with_partner(
         self, met: Relation, whole: Relation, bases: Mapping[str, Base]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.catalog.domains import Anything
-from gateway.catalog.tables import ColumnRef
 from gateway.digest import digest
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure, PerUnit
@@ -33,20 +32,22 @@ from gateway.regions.grid import axis_of
 from gateway.regions.join_partners import Partners
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import conjunction, normal
+from gateway.regions.path_links import LinkKind, PathLinks, ids_of
 from gateway.regions.relation import (
     OUTER,
     Atom,
     Relation,
     is_always_met,
     is_equality,
+    is_readable,
     is_small,
     is_there,
+    joined,
     links_of_both,
     over_bases,
     row_count_bounds,
     ungroup,
     value_where,
-    without_repeated,
 )
 from gateway.regions.staged_constants import join_staged, match_staged
 from gateway.regions.union_sides import SideRows, UnionSide, relations_inside
@@ -64,6 +65,7 @@ class Lineage(Derivation):
     _singles: set[str] = field(default_factory=set)
     _rows: dict[str, Relation] = field(default_factory=dict)
     partners: Partners = field(default_factory=Partners)
+    paths: PathLinks = field(default_factory=PathLinks)
     window_rows: dict[str, Relation] = field(default_factory=dict)
     unions: dict[str, tuple[UnionSide, ...]] = field(default_factory=dict)
     equalities: dict[str, Scalar] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class Lineage(Derivation):
             case Scan():
                 return self._scan(node)
             case Constant():
-                return self._constant(node)
+                return self.constant(node)
             case Filter():
                 return self._filter(node)
             case Project():
@@ -120,21 +122,7 @@ class Lineage(Derivation):
         columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
         if has_one_row(table):
             self._singles |= {base.field.id for base in found}
-        key = table.unit_column
-        joined = None if key is None else key.joins
-        reaches = frozenset[str]() if joined is None else frozenset({str(joined)})
-        if has_one_row(table) and key is not None:
-            own = str(ColumnRef(table.name, key.name))
-            return Relation(columns, (Atom(name, own, reaches | {own}),))
-        return Relation(columns, (Atom(name, None, reaches),))
-
-    def _constant(self, node: Constant) -> Relation:
-        told = self.numbered(self.constants[node.name])
-        columns = {}
-        for place, one in enumerate(node.fields, 1):
-            kept = Field(f"{told}.{place}", one.type, nullable=True)
-            columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
-        return Relation(columns, (Atom(f"constant {told}"),))
+        return Relation(columns, (self.paths.add_scan(node, name, found),))
 
     def _join(self, node: Join) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
@@ -143,9 +131,8 @@ class Lineage(Derivation):
             return chosen
         columns = {**left.columns, **right.columns}
         links, conditions = self._linked(node, node.condition, columns)
-        atoms = without_repeated((*left.atoms, *right.atoms))
-        links |= links_of_both(left.links, right.links)
-        return Relation(columns, atoms, links, (*left.conditions, *right.conditions, *conditions))
+        asked = (*left.conditions, *right.conditions, *conditions)
+        return joined(left, right, links, columns, asked)
 
     def _linked(
         self, node: Join | Mark, condition: Scalar | None, columns: Mapping[str, Scalar]
@@ -190,17 +177,18 @@ class Lineage(Derivation):
             return chosen
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
         asked = (*right.conditions, *conditions)
-        if not links and not right.links and is_always_met(left, right):
+        if is_always_met(left, right, links):
             # every row has exactly one partner: conditions on the partner are conditions on the row
             columns = dict(left.columns)
             for name, one in right.columns.items():
                 columns[name] = normal(value_where(conjunction(asked), one)) if asked else one
-            return replace(left, columns=columns)
+            return joined(left, right, links, columns, left.conditions)
         on = [*links, *([] if not conditions else [scalar_sql(conjunction(conditions))])]
         beside = f" on {' and '.join(sorted(on))}" if on else ""
         said = f"{OUTER} ({self.text(right)}{beside})"
         columns = dict(left.columns)
-        there = self._exists(right, links, conditions) if asked else None
+        told = self.paths.kind(node, [self.equalities[one] for one in links], conditions, right)
+        there = self._exists(right, links, conditions, told) if asked else None
         for name, one in right.columns.items():
             far = self._far(one, said, missing=there is None)
             columns[name] = far if there is None else normal(value_where(there, far))
@@ -208,14 +196,15 @@ class Lineage(Derivation):
             far_ids = frozenset(each for one in right.columns for each in column_ids(columns[one]))
             self.partners.few[said] = met, far_ids
         if there is not None:
-            self.partners.add_outer(said, there, self._exists_apart(right, links, conditions)[1])
+            apart = self._exists_apart(left, right, links, conditions, told)[1]
+            self.partners.add_outer(said, there, apart)
         self.partners.meet(left, right, links, asked)
         every = links_of_both(left.links, frozenset({said}))
         return replace(left, columns=columns, links=every)
 
     def _few(self, right: Relation) -> Ref | None:
         """Whether a row has a partner, if conditions below a grouping or a union leave few rows; else None."""
-        met = self._exists(right, frozenset(), ())
+        met = self._exists(right, frozenset(), (), LinkKind.KEYS)
         axis = self.bases[met.field.id].axis
         return met if axis is not None and axis.size is None else None
 
@@ -313,56 +302,68 @@ class Lineage(Derivation):
 
     def _mark(self, node: Mark) -> Relation:
         below, inner = self.of(node.child), self.of(node.inner)
-        reached = {each for atom in below.atoms for each in atom.reaches}
         columns = {**below.columns, **inner.columns}
         links, conditions = self._linked(node, node.condition, columns)
-        alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
-        if alone in reached and not links and not inner.links:
-            # the person has one row in that table: conditions on it are conditions on the row
+        if len(inner.atoms) == 1 and is_always_met(below, inner, links):
+            # there is exactly one such row: conditions on it are conditions on the row
             asked = (conjunction((*inner.conditions, *conditions)),)
             held = normal(Call("is true", asked, BOOLEAN, nullable=False))
-            return replace(below, columns={**below.columns, node.id: held})
+            marked = {**below.columns, node.id: held}
+            return joined(below, inner, links, marked, below.conditions)
         held_by = match_staged(node, inner, columns, self.known, self.resolved)
         if held_by is not None:
             return replace(below, columns={**below.columns, node.id: held_by})
-        made, held = self._exists_apart(inner, links, conditions)
+        told = self.paths.kind(node, [self.equalities[one] for one in links], conditions, inner)
+        made, held = self._exists_apart(below, inner, links, conditions, told)
         if isinstance(node.inner.label, Protected):
             self.partners.near[made.field.id] = _TRUE
             self.partners.meet(below, inner, links, (*inner.conditions, *conditions))
         return replace(below, columns={**below.columns, node.id: held})
 
     def _exists_apart(
-        self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
+        self,
+        outer: Relation,
+        inner: Relation,
+        links: frozenset[str],
+        conditions: tuple[Scalar, ...],
+        told: LinkKind,
     ) -> tuple[Ref, Scalar]:
-        """Whether a row exists, without the conditions on the person's only row in a table, and the same with them.
-
-        These conditions do not depend on the row that is found, so they are conditions on the person.
+        """Whether a row exists, without the conditions on the outer row and on the person's only row in a table, and the
+        same with them. They do not depend on the row that is found, so they are conditions on the outer row.
         """
         parted, whole = self._parted(inner)
-        whole += tuple(one for one in conditions if column_ids(one) <= self._singles)
-        made = self._exists(parted, links, tuple(one for one in conditions if one not in whole))
+        near = self._singles | ids_of(outer) - ids_of(inner)
+        whole += tuple(one for one in conditions if column_ids(one) <= near)
+        rest = tuple(one for one in conditions if one not in whole)
+        made = self._exists(parted, links, rest, told)
         if not whole:
             return made, made
         asked = Call("is true", (conjunction(whole),), BOOLEAN, nullable=False)
         return made, normal(conjunction((made, asked)))
 
     def _exists(
-        self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
+        self,
+        inner: Relation,
+        links: frozenset[str],
+        conditions: tuple[Scalar, ...],
+        told: LinkKind,
     ) -> Ref:
         on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
         name = shorten(f"exists ({self.text(inner)}{beside})")
         inside = relations_inside(inner, self._rows, self.unions, self.equalities)
-        every = inside or (inner,)
+        every = tuple(
+            replace(one, conditions=(*one.conditions, *conditions)) for one in inside or (inner,)
+        )
         regions = [self.region(one) for one in every]
-        asked = [*conditions, *(part for one in every for part in one.conditions)]
-        read = {each for one in asked for each in column_ids(one)}
+        read = {each for one in every for part in one.conditions for each in column_ids(part)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
         kept = Field(name, BOOLEAN, nullable=False)
         small = any(map(is_small, regions))
-        quasi = any(self.bases[one].quasi for one in read) and bool(on or small)
+        opaque = told is LinkKind.OTHER or inside is None or not all(map(is_readable, regions))
+        quasi = any(self.bases[one].quasi for one in read) and (opaque or small)
         axis: RegionAxis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
-        if on or inside is None or any(not axis.readable for one in regions for axis in one.axes):
+        if opaque:
             axis = None
         elif small and axis is not None:
             # a person who has such a row is one of few

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+from gateway.catalog.tables import ColumnRef
 from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import BOOLEAN, Field
@@ -13,23 +14,48 @@ from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
 from gateway.regions.region import Region
+from gateway.regions.time_differences import dependent_axes, is_difference
 
 OUTER: Final = "left join"
 """How the link of an outer join begins."""
+_AGAIN: Final = "#"
+"""In the name of each scan of a table but the first."""
 _FINE: Final = 24
 _FEW: Final = 3  # days, years or amounts: fewer than a week, which is a common window
 _MOST_NESTED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
+class PathEnd:
+    """A column that holds a key of a unit path: the id of its base, and the parent's column `target`."""
+
+    base: str
+    target: ColumnRef
+
+
+@dataclass(frozen=True, slots=True)
 class Atom:
     """A relation that is joined. `single` is its table if that has one row for each person. `reaches` are tables of that
-    kind in which, by declaration, the person of each of its rows has a row.
+    kind in which, by declaration, the person of each of its rows has a row. `edge` is the first key of its unit path, `keys` are
+    its own columns to which unit paths lead.
     """
 
     text: str
     single: str | None = None
     reaches: frozenset[str] = frozenset()
+    edge: PathEnd | None = None
+    keys: frozenset[PathEnd] = frozenset()
+
+    def is_parent_of(self, child: "Atom", link: str) -> bool:
+        """Whether the link is the first key of the child's unit path, and this is the parent's row that it leads to.
+
+        INVARIANT: then each row of the child has exactly one row here: the scan of the child has only rows with a path.
+        """
+        edge = child.edge
+        if edge is None:
+            return False
+        ends = [one.base for one in self.keys if one.target == edge.target]
+        return any(link in {_equal(edge.base, one), _equal(one, edge.base)} for one in ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +69,27 @@ class Relation:
 
     @property
     def shape(self) -> str:
-        joined = " join ".join(sorted(one.text for one in self.atoms))
-        return f"{joined} on {' and '.join(sorted(self.links))}" if self.links else joined
+        """What is joined, as text. A parent that a row of its only child leads to adds and removes no rows, so it is left out.
+
+        INVARIANT: equal shapes join the same rows in the same way. What is left out is known from what is not: the first
+        scan of a parent is the row that the first scan of its child leads to, and no other relation here leads to one.
+        """
+        parents = {
+            parent: link
+            for parent in self.atoms
+            for child in self.atoms
+            for link in self.links
+            if parent.is_parent_of(child, link) and self._is_told(parent, child)
+        }
+        joined = " join ".join(sorted(one.text for one in self.atoms if one not in parents))
+        links = self.links - set(parents.values())
+        return f"{joined} on {' and '.join(sorted(links))}" if links else joined
+
+    def _is_told(self, parent: Atom, child: Atom) -> bool:
+        """Whether this child alone leads to a table of the parent, and both are first scans."""
+        edges = [one.edge.target for one in self.atoms if one.edge is not None]
+        is_only = child.edge is not None and edges.count(child.edge.target) == 1
+        return is_only and not any(_AGAIN in one.text for one in (parent, child))
 
 
 def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
@@ -58,6 +103,18 @@ def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]
     return frozenset(found)
 
 
+def joined(
+    left: Relation,
+    right: Relation,
+    links: frozenset[str],
+    columns: Mapping[str, Scalar],
+    conditions: tuple[Scalar, ...],
+) -> Relation:
+    """The inner join of two relations, with these columns and conditions."""
+    atoms = without_repeated((*left.atoms, *right.atoms))
+    return Relation(columns, atoms, links_of_both(left.links, right.links) | links, conditions)
+
+
 def is_small(region: Region) -> bool:
     """Whether the region selects few values: of a quasi-identifier, or among the many values of another column."""
     return any(
@@ -65,11 +122,16 @@ def is_small(region: Region) -> bool:
     )
 
 
+def is_readable(region: Region) -> bool:
+    """Whether no condition of the region is opaque."""
+    return all(axis.readable for axis in region.axes) and not dependent_axes(region)
+
+
 def _is_few(cells: Cells, axis: RegionAxis) -> bool:
     if axis.kind is AxisKind.NAMES:
         found = cell_count(cells, axis) if axis.quasi else None
         return found is not None and found <= _FINE
-    if axis.column is None or is_only_null(cells):
+    if is_only_null(cells) or (axis.column is None and not is_difference(axis)):
         return False
     found = cell_count(without_null(cells), axis)
     if found is None or found > _FEW:
@@ -102,11 +164,23 @@ def without_repeated(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
     return tuple(kept)
 
 
-def is_always_met(left: Relation, right: Relation) -> bool:
+def is_always_met(left: Relation, right: Relation, links: frozenset[str]) -> bool:
+    """Whether each row of `left` has exactly one partner in `right`: the person's only row, or the parent on its path."""
+    if right.links:
+        return False
+    if links:
+        [parent, *others] = right.atoms
+        return not others and all(
+            any(parent.is_parent_of(child, link) for child in left.atoms) for link in links
+        )
     return all(
         atom.single is not None and any(atom.single in each.reaches for each in left.atoms)
         for atom in right.atoms
     )
+
+
+def _equal(base: str, other: str) -> str:
+    return f"({base} = {other})"
 
 
 def row_count_bounds(measure: Measure, bounds: Bounds | None) -> Bounds | None:

@@ -110,6 +110,11 @@ def _root(parents: Mapping[str, str], name: str) -> str:
     return name
 
 
+def is_difference(axis: RegionAxis) -> bool:
+    """Whether it is the axis of a difference of two times."""
+    return axis.between is not None
+
+
 def _cuts(cells: Cells, axis: RegionAxis) -> bool:
     """Whether it selects among values; that there is one selects nothing."""
     return without_null(cells) != without_null(all_cells(axis))

@@ -27,7 +27,13 @@ from gateway.twin import Twin, TwinRefused
 CONSENTS = Column("consents", parse_type("text"), is_array=True)
 ACCEPTED = accepted()
 NORTH = policy_of(
-    permit(rows={"patients": "region = subject.region", "visits": "diagnosis in ('flu')"})
+    permit(
+        rows={
+            "patients": "region = subject.region",
+            "visits": "diagnosis in ('flu')",
+            "intakes": "drinks",
+        }
+    )
 )
 
 

@@ -107,7 +107,13 @@ def fixed(told: Told, *, rows: bool) -> str:
         for row in shown
     ]
     body["intervals"], body["query_id"] = "released", "random"
+    body["notices"] = [one for one in body["notices"] if not follows_from_values(one)]
     return f"{told.status}\n{_headers(told, _OF_VALUES)}\n{json.dumps(body)}"
+
+
+def follows_from_values(notice: str) -> bool:
+    """Whether a notice says how released values compare with their noise."""
+    return notice.startswith("the 95 % margin is larger than the value in ")
 
 
 def without_random(told: Told) -> str:

@@ -16,6 +16,7 @@ from fix_state import StateServer
 from privacy.line import Line
 from privacy.planted import HALF_THE_NOISE, NO_THRESHOLD, ROWS_INSTEAD_OF_PERSONS, Broken
 from privacy.repeated_answers import Sides, duckdb_sources, found_loss, open_sides
+from privacy.rest_numbers import follows_from_values
 from privacy.shapes import HANGING, REFUSED, SHAPES, Shape
 from samples import draws
 
@@ -137,7 +138,7 @@ def _told(line: Line, shape: Shape) -> dict[str, object]:
     told: dict[str, object] = {
         "columns": answer.columns,
         "price": (answer.price, answer.charged, answer.rho, answer.delta),
-        "notices": answer.notices,
+        "notices": [one for one in answer.notices if not follows_from_values(one)],
         "estimate": estimate,
         "records": _records(line, before),
     }

@@ -959,3 +959,28 @@ SELECT floor((((((income / 1000000000000000) * 86400) * 60) * 25) * 25) * 25), C
 -- of: hospital
 SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000;
 SELECT COUNT(*) FROM stays s JOIN persons p ON s.person_id = p.person_id WHERE s.left_on - p.birth_date >= 20005 OR (s.left_on - s.admitted <= 5 AND s.admitted - p.birth_date <= 20000);
+-- title: visits with a dose from a limit, as EXISTS and then as a JOIN
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose >= 500);
+SELECT COUNT(DISTINCT v.patient_id) FROM visits v JOIN prescriptions p USING (visit_id) WHERE p.dose >= 501;
+
+-- title: prescriptions from a dose, and those above it of visits that are always there
+SELECT COUNT(*) FROM prescriptions WHERE dose >= 500;
+SELECT COUNT(*) FROM prescriptions p WHERE p.dose >= 501 AND EXISTS (SELECT 1 FROM visits v WHERE v.visit_id = p.visit_id);
+
+-- title: prescriptions from a dose, and those above it joined with their visits
+SELECT COUNT(*) FROM prescriptions WHERE dose >= 500;
+SELECT COUNT(*) FROM prescriptions p, visits v WHERE v.visit_id = p.visit_id AND p.dose >= 501;
+
+-- title: visits without a prescription of one dose
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose = 517);
+
+-- title: visits without a prescription on one day after them
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (
+  SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.prescribed_at::date - v.visit_date = 17
+);
+
+-- title: prescriptions of visits from a cost, and a cent above it, with IN
+SELECT COUNT(*) FROM prescriptions WHERE visit_id IN (SELECT visit_id FROM visits WHERE cost >= 1000);
+SELECT COUNT(*) FROM prescriptions p JOIN visits v USING (visit_id) WHERE v.cost >= 1000.01;

@@ -558,3 +558,20 @@ SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= TIMESTAMPTZ '
 SELECT r.region, (SELECT COUNT(*) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
 SELECT region, COUNT(*) FROM patients GROUP BY region;
 SELECT r.region, (SELECT AVG(income) FROM patients p WHERE p.region = r.region) FROM (VALUES ('north'), ('south')) r(region);
+
+-- title: visits with a drug, without it, and all
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'ibuprofen');
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'metformin');
+SELECT COUNT(DISTINCT v.patient_id) FROM visits v JOIN prescriptions p USING (visit_id) WHERE p.drug = 'ibuprofen';
+
+-- title: prescriptions of expensive visits, as IN and as a JOIN
+SELECT COUNT(*) FROM prescriptions;
+SELECT COUNT(*) FROM prescriptions WHERE visit_id IN (SELECT visit_id FROM visits WHERE cost >= 1000);
+SELECT p.drug, COUNT(*) FROM prescriptions p JOIN visits v USING (visit_id) WHERE v.cost >= 1000 GROUP BY p.drug;
+
+-- title: visits with a prescription within a week
+SELECT COUNT(*) FROM visits v WHERE EXISTS (
+  SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.prescribed_at::date - v.visit_date <= 7
+);
+SELECT COUNT(*) FROM visits v JOIN prescriptions p USING (visit_id) WHERE p.prescribed_at::date - v.visit_date <= 30;

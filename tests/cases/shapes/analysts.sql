@@ -52,7 +52,7 @@ SELECT COUNT(*) FROM patients WHERE (region, smoker) IN (SELECT region, true FRO
 SELECT coalesce(CAST(region AS char(2)), '??') AS r, COUNT(*) FROM patients GROUP BY 1
 
 -- title: a difference of timestamps as an interval
--- refused: GW105
+-- differs: an end is chosen
 SELECT MAX(ended - began) FROM calls
 
 -- title: a difference of timestamps in hours
