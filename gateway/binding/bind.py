@@ -56,6 +56,7 @@ from gateway.binding.text.parameters import Given
 from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
+    grouping_parts_in_brackets,
     intervals_as_casts,
     plain_numbers,
     with_parameters,
@@ -179,6 +180,7 @@ def _bind(
 ) -> Bound:
     text = plain_numbers(statement.query)
     text = intervals_as_casts(text, tokens_of(text))
+    text = grouping_parts_in_brackets(text, tokens_of(text))
     tokens = tokens_of(text)
     check_lexing(tokens)
     tree = parse(text, tokens)

@@ -1,7 +1,7 @@
 """Aggregates of the time between two times: `avg(ended - began)`, an interval as in PostgreSQL.
 
 The measure is that of the seconds, `avg(extract(epoch FROM ended - began))`; the finishing makes an interval of the
-released number, with days of 24 hours.
+released number, with days of 24 hours. What no interval can hold is NULL, with the notice of the guards.
 
 INVARIANT: what is measured, charged and audited is the aggregate of the seconds, as if it were written so.
 """
@@ -18,7 +18,9 @@ from gateway.plan.aggregates import Measure
 
 _OF_TIMES: Final = frozenset({"sum", "avg", "min", "max", "count"})
 _OF_ORDERED_TIMES: Final = frozenset({"percentile_cont", "percentile_disc"})
-_SECOND: Final = "1 second"
+_DAY: Final = 86_400
+_BEFORE_DAYS: Final = 3  # years, months and weeks: the first arguments of make_interval
+_BEFORE_SECONDS: Final = 2  # hours and minutes
 
 
 def bind_duration(node: exp.Expression, measures: Measures, scalars: Binding) -> Measure | None:
@@ -35,14 +37,31 @@ def bind_duration(node: exp.Expression, measures: Measures, scalars: Binding) ->
 
 
 def as_interval(seconds: exp.Expression, measure: Measure) -> exp.Expression:
-    """The interval of so many seconds; the number of differences is a number."""
+    """The interval of so many seconds; the number of differences is a number.
+
+    It has whole days and what is left of the last: seconds alone reach 292,277 years, days 5.8 million. The cast to
+    `int` is the one step that can raise, for more days than that, and guards make NULL of it; `make_interval` of NULL
+    is NULL. A fraction of a second is cut off before the division, which raises where its result is no double.
+    """
     if measure.function == "count":
         return seconds
-    second = exp.Cast(
-        this=exp.Literal.string(_SECOND), to=exp.DataType(this=exp.DataType.Type.INTERVAL)
+    one, day = (
+        exp.Cast(this=exp.Literal.number(number), to=exp.DataType.build("double"))
+        for number in (1, _DAY)
     )
-    wide = exp.Cast(this=seconds, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
-    return exp.Anonymous(this="justify_hours", expressions=[exp.Mul(this=wide, expression=second)])
+    wide = exp.Mul(this=seconds, expression=one)  # a double, by an operator that needs no guard
+    days = _truncated(exp.Div(this=_truncated(wide), expression=day))
+    until = exp.Mul(this=days, expression=day)
+    rest = exp.Sub(this=wide, expression=until)
+    none = [exp.Literal.number(0)] * _BEFORE_DAYS
+    between = [exp.Literal.number(0)] * _BEFORE_SECONDS
+    parts = [*none, exp.Cast(this=days, to=exp.DataType.build("int")), *between, rest]
+    made = exp.Anonymous(this="make_interval", expressions=[part.copy() for part in parts])
+    return exp.Anonymous(this="justify_hours", expressions=[made])
+
+
+def _truncated(number: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="trunc", expressions=[number.copy()])
 
 
 def _argument(node: exp.Expression) -> exp.Expression | None:

@@ -36,6 +36,7 @@ _ENDS: Final = (
     ("smallint", "65535"),
 )
 """How far from a half the numbers of a type are at most, doubled."""
+_NEAR: Final = 2  # operators between a sum and the cast that makes it one of doubles
 _DIVISIONS: Final = (exp.Div, exp.Mod, exp.IntDiv)
 # nodes that cannot raise over columns that are there
 _HARMLESS: Final = (
@@ -59,6 +60,7 @@ def with_guards(tree: exp.Expression) -> exp.Expression | None:
     ]
     for select in made.find_all(exp.Select):
         select.set("expressions", [_named(one) for one in select.expressions])
+    size = _size(made)
     # the innermost first: what is repeated has its guards then
     for node in reversed(found):
         if isinstance(node, _SUMS) and _size(node) > _LARGEST_SUM:
@@ -66,10 +68,12 @@ def with_guards(tree: exp.Expression) -> exp.Expression | None:
         guarded = _guarded(node)
         if node is made:
             return None  # a query is never an operator
-        if isinstance(node, _SUMS) and _size(made) + _size(guarded) > _MOST_NODES // 2:
+        longer = _size(guarded)
+        if isinstance(node, _SUMS) and size + longer > _MOST_NODES // 2:
             continue  # others matter more
+        size += longer - _size(node)
         node.replace(guarded)
-        if _size(made) > _MOST_NODES:
+        if size > _MOST_NODES:
             return None
     return made if found else None
 
@@ -88,19 +92,28 @@ def _named(item: exp.Expression) -> exp.Expression:
 def _can_be_guarded(node: exp.Expression) -> bool:
     if isinstance(node, _DIVISIONS):
         return _reads(node.expression)
-    if isinstance(node, (exp.Pow, *_SUMS)):
+    if isinstance(node, _SUMS):  # with a double it is never a whole number
+        return _reads(node) and not _is_double(node)
+    if isinstance(node, exp.Pow):
         return _reads(node)
     if isinstance(node, exp.Subquery):
         return _is_value(node)
     if isinstance(node, exp.Cast):
         return node.to.this in _WHOLE | _READ and _reads(node.this)
-    if isinstance(node, exp.Anonymous):
-        return _name(node) in _FUNCTIONS and _reads(node)
-    return False
+    return isinstance(node, exp.Anonymous) and _name(node) in _FUNCTIONS and _reads(node)
 
 
 def _reads(node: exp.Expression) -> bool:
     return node.find(exp.Column) is not None
+
+
+def _is_double(node: exp.Expression, deep: int = _NEAR) -> bool:
+    """Whether it is certainly a double, or what an operator makes of one: no whole number."""
+    if isinstance(node, exp.Cast):
+        return bool(node.to.this is exp.DType.DOUBLE)
+    if not deep or not isinstance(node, _SUMS):
+        return False
+    return _is_double(node.this, deep - 1) or _is_double(node.expression, deep - 1)
 
 
 def _guarded(node: exp.Expression) -> exp.Expression:

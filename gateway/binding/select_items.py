@@ -1,7 +1,8 @@
 """The items of the outermost SELECT list of a text, and the text with NULL in the place of some of them.
 
 Takes the text of one query. Gives which items can be left out without another meaning of the rest, and the text without
-them. A query of another shape gives None: a set operation, DISTINCT, a star in the list, brackets around all.
+them. A query of another shape gives None: a set operation, DISTINCT, a star in the list, brackets around all. So does
+one that is too much work.
 
 INVARIANT: what is made here is a text that the analyst could have sent. It is bound, described and decided on like every
 text, so nothing rests on this module but which columns are NULL.
@@ -16,8 +17,9 @@ from gateway.binding.aggregates import AGGREGATES
 from gateway.binding.text.dialect import quote_name
 from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
 
-MOST_ITEMS: Final = 400
-"""Longer lists stay as they are: each item is bound once alone."""
+MOST_WORK: Final = 50_000
+"""Of a text, all others stay as they are. Each item is bound once with the clauses behind the list: its work is their pieces."""
+_EACH: Final = 100  # what any binding costs, in pieces
 _OPEN: Final = frozenset("([")
 _CLOSE: Final = frozenset(")]")
 _ENDS: Final = frozenset(
@@ -78,7 +80,8 @@ class SelectItem:
 class SelectList:
     """The list with the text around it.
 
-    `fixed` are the items that stay, whatever they are. The first `counted` may be meant by their numbers.
+    `fixed` are the items that stay, whatever they are. The first `counted` may be meant by their numbers. `around` is
+    how many pieces stand around the list.
     """
 
     text: str
@@ -86,10 +89,19 @@ class SelectList:
     fixed: frozenset[int]
     counted: int
     grouped: bool
+    around: int
 
     @property
     def replaceable(self) -> tuple[int, ...]:
         return tuple(place for place in range(len(self.items)) if place not in self.fixed)
+
+    @property
+    def work(self) -> int:
+        """What binding each replaceable item alone costs, in pieces of text."""
+        each = len(self.replaceable)
+        kept = sum(len(self.items[place].pieces) for place in self.fixed)
+        tried = sum(len(self.items[place].pieces) for place in self.replaceable)
+        return each * (_EACH + self.around + kept + 2 * self.counted) + tried
 
     def keeps_rows(self, nulled: Collection[int]) -> bool:
         """Whether something is answered, and the rest has the same rows without these: an aggregate or keys make them."""
@@ -126,7 +138,7 @@ class SelectList:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The list of a query; None where an item cannot be left out."""
+        """The list of a query; None where an item cannot be left out, or trying each is too much work."""
         pieces = [(one, depth) for one, depth in _nested(lexemes(text)) if one.name != ";"]
         outside = [place for place, (_, depth) in enumerate(pieces) if not depth]
         begin = next((one for one in outside if _is_word(pieces[one][0], {"select"})), None)
@@ -136,7 +148,7 @@ class SelectList:
             (one for one in outside if one > begin and _ends(pieces, one, _ENDS)), len(pieces)
         )
         found = list(_split(pieces[begin + 1 : end]))
-        if not all(found) or len(found) > MOST_ITEMS or _is_whole(found):
+        if not all(found) or _is_whole(found):
             return None
         items = tuple(SelectItem(tuple(one), _name(one)) for one in found)
         keywords = {pieces[one][0].name for one in outside if one >= end}
@@ -145,13 +157,15 @@ class SelectList:
         written = {text[one.start : one.end] for one in later if one.sort is LexemeKind.NUMBER}
         numbers = [place for place, _ in enumerate(items) if str(place + 1) in written]
         fixed = {place for place, one in enumerate(items) if one.stays or one.name in names}
-        return cls(
+        made = cls(
             text,
             items,
             frozenset(fixed.union(numbers)),
             max(numbers, default=-1) + 1,
             not keywords.isdisjoint({"group", "having"}),
+            len(pieces) - (end - begin - 1),
         )
+        return made if made.work <= MOST_WORK else None
 
 
 def _nested(pieces: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, int]]:

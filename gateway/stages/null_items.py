@@ -7,12 +7,15 @@ INVARIANT: only what depends on the text and the policy is tried: binding, the d
 verdicts and the budget are on the statement that remains, as one: nobody learns from a single answer which items the
 auditor would let pass, and no item is left out so that the others fit the budget.
 INVARIANT: nothing is told but refusals that the analyst would have got for the item by itself, at no charge.
-INVARIANT: work is bounded: each item is bound once alone, and the rest once.
+INVARIANT: work is bounded. Each item is bound once alone, and the rest once; `SelectList.read` bounds items times
+pieces of the text. Texts of which a piece costs more, such as many joins, end with `_MOST_SECONDS` of processor time.
+Either way the whole is refused as without the setting, and the twin is not asked for columns.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from time import thread_time
 from typing import Final
 
 from gateway.binding.bound import Cut, ResultColumn
@@ -33,6 +36,7 @@ _OF_THE_SUBJECT: Final = frozenset(
     {Code.DATASET_NOT_PERMITTED, Code.PURPOSE_NOT_PERMITTED, Code.SUBJECT_SUSPENDED}
 )
 _TEXT: Final = "text"
+_MOST_SECONDS: Final = 2.0
 
 
 def bind_answerable(question: Question, dataset: ServedDataset, borrow: Borrow) -> BoundQuery:
@@ -80,9 +84,14 @@ class _Items:
         return None if chosen is None else cls(question, dataset, borrow, statement, chosen)
 
     def refused(self) -> Mapping[int, Refusal]:
-        """The items that are refused by themselves. A refusal that can concern no item is that of the whole."""
-        found = {}
+        """The items that are refused by themselves; none where trying them all takes too long.
+
+        A refusal that can concern no item is that of the whole.
+        """
+        found, end = {}, thread_time() + _MOST_SECONDS
         for place in self.chosen.replaceable:
+            if thread_time() > end:
+                return {}
             try:
                 _bind(self._asked(self.chosen.alone(place)[0]), self.dataset, self.borrow)
             except Refusal as refusal:

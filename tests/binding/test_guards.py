@@ -24,6 +24,8 @@ _OF_NUMBERS = (
     *("power(a, -1)", "power(a, 0.5)", "a ^ 2", "2 ^ a", "power(-2, a)", "a ^ a", "power(1000, a)"),
     *("CAST(a AS smallint)", "CAST(a * 100 AS smallint)", "CAST(a AS numeric(4,2))"),
     *("CAST(a AS text)", "CAST(CAST(a AS text) AS integer)", "CAST(a AS double precision)"),
+    *("a * CAST(2 AS double precision)", "a - CAST(a AS double precision) * 86400"),
+    "CAST(a AS smallint) * 32767::smallint - CAST(a AS double precision)",
     *("ln(sqrt(a) / a)", "CASE WHEN a > 0 THEN 1 / a ELSE ln(a) END"),
 )
 _OF_WHOLE = (

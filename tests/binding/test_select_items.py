@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateway.binding.select_items import MOST_ITEMS, SelectList
+from gateway.binding.select_items import MOST_WORK, SelectList
+from gateway.binding.text.lexer import lexemes
 
 _TWO = {
     "functions with commas": "SELECT f(a, b), g(c) FROM t",
@@ -22,6 +23,7 @@ _TWO = {
     "a trailing semicolon": "SELECT a, g(c) FROM t;",
     "no FROM": "SELECT f(a), g(c)",
 }
+_LISTED = ", ".join(["count(a)"] * 100)
 _NONE = {
     "a union": "SELECT a FROM t UNION SELECT b FROM u",
     "DISTINCT": "SELECT DISTINCT a, b FROM t",
@@ -31,7 +33,12 @@ _NONE = {
     "VALUES": "VALUES (1, 2)",
     "INTO": "SELECT a INTO u FROM t",
     "no items": "SELECT FROM t",
-    "too many": f"SELECT {', '.join(['count(a)'] * (MOST_ITEMS + 1))} FROM t",
+    "too many": f"SELECT {', '.join(['count(a)'] * (MOST_WORK // 100))} FROM t",
+    "a long WHERE": f"SELECT {_LISTED} FROM t WHERE {' AND '.join(['a > 1'] * 200)}",
+    "long keys": f"SELECT {_LISTED} FROM t GROUP BY {', '.join(['a + 1'] * 200)}",
+    "a long CTE": f"WITH u AS (SELECT {', '.join(['a'] * 400)} FROM v) SELECT {_LISTED} FROM t",
+    "many items that stay": f"SELECT {_LISTED}, {', '.join(['1'] * 400)} FROM t",
+    "a number far behind": f"SELECT {', '.join(['f(a)'] * 300)} FROM t ORDER BY 300",
 }
 
 
@@ -53,6 +60,30 @@ def test_items_are_found_where_postgresql_has_them(text: str) -> None:
 def test_list_is_not_touched_where_an_item_cannot_be_left_out(text: str) -> None:
     """Where rows are compared, the number of items is open, or the query is another one."""
     assert SelectList.read(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT {', '.join(['count(a)'] * 400)} FROM t",
+        f"SELECT {_LISTED} FROM t WHERE a > 1 AND b = 2 GROUP BY c",
+        f"SELECT f(a), count(b) FROM t WHERE {' AND '.join(['a > 1'] * 200)}",
+    ],
+)
+def test_wide_lists_and_long_clauses_are_read_where_their_product_is_small(text: str) -> None:
+    """One of the two may be long: the controls of what is too much."""
+    found = SelectList.read(text)
+    assert found is not None
+    assert found.work <= MOST_WORK
+
+
+@pytest.mark.parametrize("tail", ["", " WHERE a > 1 AND b = 2", " GROUP BY c ORDER BY 2"])
+def test_work_is_at_least_the_pieces_of_the_texts_that_are_bound(tail: str) -> None:
+    """It is counted without making them."""
+    found = SelectList.read(f"WITH t AS (SELECT 1) SELECT c, f(a, b), 1, count(*) FROM t{tail}")
+    assert found is not None
+    texts = [found.alone(place)[0] for place in found.replaceable]
+    assert found.work >= sum(len(lexemes(one)) for one in texts)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """With `gateway.unsupported = 'null'` items that cannot be answered are NULL, and the rest is answered."""
 
 from collections.abc import Mapping
+from time import thread_time
 from typing import Any
 
 import psycopg
@@ -9,6 +10,7 @@ from endtoend.clinic_gateway import AskedGateway
 from endtoend.conftest import Poor
 from endtoend.plain_postgresql import plain_result
 
+from gateway.binding.select_items import SelectList
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Estimate, Request, UnsupportedItems
 from gateway.trail.search import RecordFilter, latest_records
@@ -150,6 +152,19 @@ def test_text_with_a_written_null_has_no_notice(gateway: AskedGateway) -> None:
     for _ in range(2):
         assert len(_ask(gateway, nulled).notices) == 1
         assert _ask(gateway, written).notices == ()
+
+
+def test_work_of_a_refusal_is_bounded(gateway: AskedGateway) -> None:
+    """Items that cost much for their text, in a list that is read, and a long text: the first refusal of the whole."""
+    joins = " ".join(f"JOIN patients p{n} ON p{n}.patient_id = p.patient_id" for n in range(60))
+    means = ", ".join(f"AVG(p.income + {n})" for n in range(60))
+    wide = f"SELECT COUNT(*), {means}, array_agg(p.income) FROM patients p"
+    assert SelectList.read(f"{wide} {joins}") is not None
+    conditions = " AND ".join(f"income <> {n}" for n in range(500))
+    for text in (f"{wide} {joins}", f"{wide} WHERE {conditions}"):
+        began = thread_time()
+        assert _code(gateway, text) == "GW118"
+        assert thread_time() - began < 5
 
 
 def test_budget_refuses_the_statement_and_no_item(poor: Poor) -> None:

@@ -7,10 +7,12 @@ rendered gives the same tree again. A text that does not come through like that 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.dialect import DIALECT
@@ -22,6 +24,15 @@ from gateway.plan.sql_text import literal_sql
 
 _SPELLED: Final = frozenset({TokenType.STRING, TokenType.NUMBER})
 _GROUPED: Final = re.compile(r"[0-9]+(?:_[0-9]+)+(?:\.[0-9]+(?:_[0-9]+)*)?")
+_GROUPING: Final = frozenset({TokenType.CUBE, TokenType.ROLLUP, TokenType.GROUPING_SETS})
+_OPEN: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+_CLOSE: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
+# all that binds weaker than what the parser reads there
+_CONDITIONS: Final = frozenset(
+    {*PostgresParser.RANGE_PARSERS, *PostgresParser.EQUALITY, *PostgresParser.COMPARISON}
+    | {*PostgresParser.CONJUNCTION, *PostgresParser.DISJUNCTION}
+    | {TokenType.NOT, TokenType.ISNULL, TokenType.NOTNULL}
+)
 _UNITS: Final = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
 
 
@@ -57,6 +68,44 @@ def intervals_as_casts(sql: str, tokens: list[Token]) -> str:
         parts += [sql[end : token.start], f"CAST({text} AS INTERVAL)"]
         end = last + 1
     return "".join([*parts, sql[end:]]) if parts else sql
+
+
+def grouping_parts_in_brackets(sql: str, tokens: list[Token]) -> str:
+    """The text with brackets around conditions in `CUBE`, `ROLLUP` and `GROUPING SETS`, where the parser reads none.
+
+    Such a part is an expression, and brackets around all of it change nothing; a part in brackets stays as it is.
+    """
+    signs: list[tuple[int, str]] = []
+    open_: list[_Bracket] = []
+    for place, token in enumerate(tokens):
+        kind = token.token_type
+        if kind in _OPEN:
+            listed = place > 0 and tokens[place - 1].token_type in _GROUPING
+            open_.append(_Bracket(listed, place + 1))
+        elif open_ and (kind in _CLOSE or kind is TokenType.COMMA):
+            inside = open_[-1]
+            if inside.listed and inside.condition:
+                signs.append((tokens[inside.start].start, "("))
+                signs.append((tokens[place - 1].end + 1, ")"))
+            open_.pop()
+            if kind is TokenType.COMMA:
+                open_.append(_Bracket(inside.listed, place + 1))
+        elif open_ and kind in _CONDITIONS:
+            open_[-1].condition = True
+    parts, end = [], 0
+    for position, sign in sorted(signs):
+        parts += [sql[end:position], sign]
+        end = position
+    return "".join([*parts, sql[end:]])
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """An open bracket: whether grouping keys are listed in it, and the part of it that is read."""
+
+    listed: bool
+    start: int
+    condition: bool = False
 
 
 def check_literals(tokens: list[Token], tree: exp.Expression) -> None:
