@@ -28,7 +28,6 @@ INSTEAD: Final = MappingProxyType(
     {
         "to_char": "group by date_trunc or extract and format the result, or group by to_char with year and month",
         "age": "write extract(year from age(…))",
-        "date_bin": "use date_trunc",
         "random": "the value of a row must depend only on the row",
         "regexp_replace": "use replace, LIKE or split_part",
         "regexp_match": "write text ~ pattern, or use split_part, left or substr",

@@ -7,7 +7,7 @@ then the call is one of no function that is known.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -20,7 +20,10 @@ from gateway.binding.text.dialect import name_of_function
 from gateway.binding.time_arithmetic import bind_part_of_difference
 from gateway.catalog.zones import UTC_NAME
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.functions.calendar import DAY, microseconds_of
+from gateway.functions.exact_values import timestamp
 from gateway.functions.table import function_of
+from gateway.functions.time_bins import DATE_BIN, LONGEST, call_date_bin
 from gateway.functions.times import (
     AGED,
     DATE_TRUNC,
@@ -32,7 +35,7 @@ from gateway.functions.times import (
     call_extract,
 )
 from gateway.plan.fields import BIGINT, DATE, DOUBLE, TIMES, TIMESTAMP, TIMESTAMPTZ
-from gateway.plan.scalars import Call, Cast, Moment, Scalar
+from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST: Final = 4_102_444_800  # 2100 begins
@@ -111,6 +114,63 @@ def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date_trunc` does not accept {what.type}")
     # of a date PostgreSQL gives a timestamptz by the session's time zone; the twin casts it there
     return call_date_trunc(part.lower(), what)
+
+
+def _binned(arguments: list[exp.Expression], binding: Binding) -> Scalar:
+    if len(arguments) != 3:  # noqa: PLR2004 - length, time, origin
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`date_bin` does not accept {len(arguments)} arguments"
+        )
+    stride, time, origin = arguments
+    length = _length(stride)
+    given = _typed_moment(time, binding)
+    if given.type not in {DATE, TIMESTAMP, TIMESTAMPTZ}:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date_bin` does not accept {given.type}")
+    text = constants.untyped_text(origin)
+    if text is None:
+        place = binding.bind(origin)
+    else:
+        kind = TIMESTAMP if given.type == TIMESTAMP else TIMESTAMPTZ
+        place = constants.literal(text, kind, binding.zone)
+    # PostgreSQL prefers times with a zone, if no argument is a timestamp
+    kinds = {given.type, place.type}
+    if TIMESTAMPTZ in kinds or TIMESTAMP not in kinds:
+        given, place = (clocks.moment(one, binding.zone) for one in (given, place))
+    elif given.type == DATE:
+        given = Cast(given, TIMESTAMP)
+    if not isinstance(place, Literal) or not isinstance(place.value, date):
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            "the origin of `date_bin` must be a constant",
+            "write a constant, as in date_bin('15 minutes', at, TIMESTAMP '2000-01-01')",
+        )
+    return call_date_bin(length, given, microseconds_of(timestamp(place.value)))
+
+
+def _length(node: exp.Expression) -> int:
+    """The length of the bins in microseconds."""
+    text = constants.untyped_text(node)
+    by = constants.span(node) if text is None else constants.parse_interval(text)
+    if by is None:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            "the interval of `date_bin` must be a constant",
+            "write a constant, as in date_bin('15 minutes', at, TIMESTAMP '2000-01-01')",
+        )
+    if by.months:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            "`date_bin` does not accept months or years",
+            "write days or hours, or date_trunc('month', at)",
+        )
+    length = by.days * DAY + by.microseconds
+    if not 0 < length <= LONGEST:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`date_bin` needs an interval above 0 and of at most {LONGEST // DAY} days",
+            "write a positive interval, as in date_bin('15 minutes', at, TIMESTAMP '2000-01-01')",
+        )
+    return length
 
 
 def as_local(what: Scalar) -> Scalar:
@@ -200,6 +260,7 @@ TIME_CALLS: Final[Mapping[str, TimeCall]] = MappingProxyType(
     {
         "now": _now,
         "transaction_timestamp": _now,
+        DATE_BIN.name: _binned,
         DATE_TRUNC.name: _truncated,
         "to_timestamp": partial(_read, "to_timestamp"),
         "to_date": partial(_read, "to_date"),

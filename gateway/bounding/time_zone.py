@@ -98,6 +98,9 @@ def _reads_unnamed_clock(scalar: Scalar) -> bool:
         case Call(name):
             if name in {"timezone", "trunc_in_zone"}:
                 return False
+            if name == "date_bin":
+                # counted from an origin: a time with a zone as a moment, any other as it is
+                return len({scalar.type.kind, *(one.type.kind for one in scalar.parts[1:])}) > 1
             mixed = any(zoned) and not all(zoned)
             made = scalar.type.kind is Kind.TIMESTAMPTZ and not all(zoned)
             return made or mixed or (any(zoned) and name not in _OF_MOMENTS)

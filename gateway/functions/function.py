@@ -214,6 +214,7 @@ class Gaps(Enum):
 
     NONE = "none"
     ZERO_DIVISOR = "a divisor of 0"
+    CALENDAR = "a result before the calendar begins"
     UNKNOWN = "nobody has said"
 
 

@@ -15,19 +15,20 @@ from gateway.functions.conditions import CHOICES, CONDITIONS
 from gateway.functions.function import Function, Signature
 from gateway.functions.numbers import NUMBERS
 from gateway.functions.text import TEXT
+from gateway.functions.time_bins import BINS, DATE_BIN
 from gateway.functions.times import DATE_TRUNC, DATES
 from gateway.functions.zoned_times import CLOCKS, TIMEZONE
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call
 
 FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
-    {one.name: one for one in (*NUMBERS, *TEXT, *DATES, *CLOCKS, *CHOICES, *CONDITIONS)}
+    {one.name: one for one in (*NUMBERS, *TEXT, *DATES, *BINS, *CLOCKS, *CHOICES, *CONDITIONS)}
 )
 SIGNATURES: Final[Mapping[str, Signature]] = MappingProxyType(
     {name: one.signature for name, one in FUNCTIONS.items() if one.signature is not None}
 )
 """What an analyst calls by name with plain arguments."""
-CALLED: Final = frozenset({*SIGNATURES, DATE_TRUNC.name, TIMEZONE.name})
+CALLED: Final = frozenset({*SIGNATURES, DATE_BIN.name, DATE_TRUNC.name, TIMEZONE.name})
 """What an analyst calls by name."""
 
 

@@ -87,7 +87,7 @@ def _narrow(domain: Domain, operator: str, literals: list[Literal], of: ColumnTy
 
 
 def _among(domain: Values, values: list[Value], of: ColumnType) -> Values:
-    if of.kind is Kind.REAL or not all(map(_is_short, [*domain, *values])):
+    if of.kind is Kind.REAL or not all(map(is_short, [*domain, *values])):
         return domain
     wanted = {_without_blanks(value, of) for value in values}
     kept = tuple(value for value in domain if _without_blanks(value, of) in wanted)
@@ -102,10 +102,11 @@ def _without_blanks(value: Value, of: ColumnType) -> Value:
 def _is_seen(literal: Literal, of: ColumnType) -> bool:
     """Whether every source compares the column with the literal as it stands."""
     whole = of.family is Family.WHOLE and literal.type.family is Family.WHOLE
-    return whole or (literal.value is not None and _is_short(literal.value))
+    return whole or (literal.value is not None and is_short(literal.value))
 
 
-def _is_short(value: Value) -> bool:
+def is_short(value: Value) -> bool:
+    """Whether every source tells it apart from others with as few digits."""
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return True
     return any(

@@ -27,6 +27,7 @@ from gateway.functions.exact_values import (
 from gateway.functions.function import Gaps, Nulls
 from gateway.functions.range_arithmetic import OPEN, Bounds
 from gateway.functions.table import function_of
+from gateway.functions.time_bins import is_in_calendar
 from gateway.functions.times import whole_numbers
 from gateway.functions.zoned_times import reads_clock
 from gateway.plan.fields import NUMBERS
@@ -119,6 +120,10 @@ def can_be_null(  # noqa: PLR0911 - one answer for each kind of expression
         case Call(_, parts):
             gaps = function_of(scalar).gaps
             if gaps is Gaps.UNKNOWN or (gaps is Gaps.ZERO_DIVISOR and not _never_zero(parts[1])):
+                return True
+            if gaps is Gaps.CALENDAR and not is_in_calendar(
+                scalar, timestamp_bounds(parts[1], columns)
+            ):
                 return True
             return any(can_be_null(one, columns) for one in parts) or not _fits(scalar, columns)
         case Cast(what) if what.type.family in NUMBERS and scalar.type.family in NUMBERS:

@@ -175,6 +175,20 @@ def lengths_of(fields: Iterable[Field]) -> dict[str, Bounds]:
     return found
 
 
+def _cut_lengths(scan: Scan | Constant) -> dict[str, Bounds]:
+    """How long the texts are that the scan cuts to a declared `max_length`; keys are read as they are stored."""
+    if isinstance(scan, Constant):
+        return {}
+    return {
+        length_id(one.id): bounds(0, column.longest, 1)
+        for one, column in zip(scan.fields, scan.table.columns, strict=True)
+        if column.max_length is not None
+        and column.longest is not None
+        and column.type.kind is not Kind.CHAR
+        and not scan.table.is_key(column)
+    }
+
+
 def _of_refs(made: Iterable[tuple[Field, Scalar]], below: Columns) -> dict[str, Bounds]:
     """The lengths of texts that are handed on."""
     named = [(one, scalar.field) for one, scalar in made if isinstance(scalar, Ref)]
@@ -193,7 +207,8 @@ def _made(  # noqa: PLR0911 - one answer for each kind of node
 ) -> Columns:
     match node:
         case Scan() | Constant():
-            return {one.id: field_bounds(one) for one in node.fields} | lengths_of(node.fields)
+            found = {one.id: field_bounds(one) for one in node.fields}
+            return found | _cut_lengths(node) | lengths_of(node.fields)
         case Filter():
             return narrow_columns(node.condition, below[0], bounds_of) if narrowed else below[0]
         case Project():

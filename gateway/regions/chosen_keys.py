@@ -29,6 +29,14 @@ _COLUMN: Final = re.compile(rf"{_NAME}|{_TIME} - {_TIME}")
 _ROUND: Final = r"(?:[125]|25)0*"
 _MOST_FACTORS: Final = 2
 """So often a key may be multiplied or divided: products of more round numbers come near to any number."""
+_WHOLE_PARTS: Final = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30)
+_PARTS_OF_A_DAY: Final = (
+    *(seconds * 1_000_000 for seconds in _WHOLE_PARTS),
+    *(minutes * 60_000_000 for minutes in _WHOLE_PARTS),
+    *(hours * 3_600_000_000 for hours in (1, 2, 3, 4, 6, 8, 12)),
+)
+_SHORT_BIN: Final = "|".join(("1 days 0", *(f"0 days {one}" for one in _PARTS_OF_A_DAY)))
+_MIDNIGHT: Final = r"00:00:00(?:\+00:00)?' as timestamp with(?:out)? time zone\)"
 _NUMBER: Final = r"(?:\d[\d.]*|cast\(\d[\d.]* as [a-z ]+\))"
 _TYPES: Final = (
     r"date|text|smallint|integer|bigint|real|numeric|double precision"
@@ -50,6 +58,8 @@ _CUTS: Final = tuple(
     for one in (
         r"date_trunc\('week', \((.+) [+-] interval '0 months -?[0-6] days 0 microseconds'\)\)",
         r"date_trunc\('\w+', (.+)\)",
+        rf"date_bin\('(?:{_SHORT_BIN}) microseconds', (.+), cast\('1970-01-01 {_MIDNIGHT}\)",
+        rf"date_bin\('7 days 0 microseconds', (.+), cast\('1970-01-0[1-7] {_MIDNIGHT}\)",
         r"date_part\('\w+', (.+)\)",
         r"extract\(\w+ from (.+)\)",
         r"make_date\((.+), 1, 1\)",

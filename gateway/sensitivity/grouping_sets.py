@@ -28,17 +28,19 @@ from gateway.plan.node import BrokenPlan, walk_nodes
 from gateway.plan.relations import Constant, Filter, Project, Scan
 from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk_scalar
 from gateway.ranges.enumerate import list_values
+from gateway.ranges.kept_values import conditions_of, keep_values
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.formulas import SPREADS, Formula, shift_formula
 
 _MOST_REMEMBERED: Final = 32_000_000
 _NODE: Final = 500  # about so many bytes for a part of an expression, and for a group
-_Listing = tuple[tuple[Scalar, ...], frozenset[tuple[str, Bounds, bool]], int]
+_Conditions = tuple[Scalar, ...]
+_Listing = tuple[tuple[Scalar, ...], frozenset[tuple[str, Bounds, bool]], int, _Conditions]
 
 
 def _bytes(listing: _Listing, found: EnumeratedGroups | None) -> int:
     """About how much memory an enumeration takes; a text may be as long as an analyst likes."""
-    parts = [one for key in listing[0] for one in walk_scalar(key)]
+    parts = [one for key in (*listing[0], *listing[3]) for one in walk_scalar(key)]
     literals = [one.value for one in parts if isinstance(one, Literal)]
     groups = () if found is None else found.keys
     texts = sum(
@@ -56,6 +58,7 @@ def enumerate_groups(
 ) -> EnumeratedGroups | None:
     """All groups there can be, sorted, NULL last; None when they are not known or more than `most`."""
     keys = tuple(key for _, key in plan.keys)
+    conditions = conditions_of(plan)
     read = column_ids(*keys)
     known = frozenset(
         # an expression that is always NULL is told by identity, not by its bounds
@@ -63,15 +66,21 @@ def enumerate_groups(
         for name in read
         if (found := columns.get(name)) is not None
     )
-    return _REMEMBERED.get((keys, known, most), lambda: _enumerated(keys, columns, most))
+    listing = (keys, known, most, conditions)
+    return _REMEMBERED.get(listing, lambda: _enumerated(keys, columns, most, conditions))
 
 
 def _enumerated(
-    keys: tuple[Scalar, ...], columns: Mapping[str, Bounds], most: int
+    keys: tuple[Scalar, ...],
+    columns: Mapping[str, Bounds],
+    most: int,
+    conditions: Sequence[Scalar] = (),
 ) -> EnumeratedGroups | None:
     values: list[list[Value | None]] = []
     for key in keys:
         found = list_values(key, columns)
+        if found is not None:
+            found = keep_values(key, found, conditions, columns)
         if found is None or prod((len(found), *map(len, values))) > most:
             return None
         values.append(_in_order(found))

@@ -103,8 +103,8 @@ def require_known_lengths(
             names = ", ".join(f"`{each}`" for each in sorted(map(str, scalar_origins(one))))
             raise Unbounded(
                 Code.NO_BOUND,
-                f"`{one.function}` of {names or 'a text'} in {where} has no bounds, since its values are not listed",
-                f"clamp it, as in LEAST({one.function}(…), 200), or declare `domain: {{in: [...]}}` for the column",
+                f"`{one.function}` of {names or 'a text'} in {where} has no bounds, since no length of its values is declared",
+                f"clamp it, as in LEAST({one.function}(…), 200), or declare `max_length` or `domain: {{in: [...]}}` for the column",
             )
 
 

@@ -128,6 +128,7 @@ PIECES = [
     "MODE",
     "PERCENTILE_CONT",
     "date_trunc",
+    "date_bin",
     "to_char",
     "coalesce",
     "greatest",

@@ -105,6 +105,18 @@ def test_comparison_names_a_clock_where_it_needs_one(where: str, shown: str | No
         ("extract(epoch from at)", "extract(epoch from timezone('UTC', events.at))"),
         ("to_char(at, 'YYYY-MM')", "date_trunc('month', timezone('Europe/Berlin', events.at))"),
         (
+            "date_bin('15 minutes', at, '2024-07-01 02:15')",
+            "date_bin('0 days 900000000 microseconds', events.at, cast('1970-01-01 00:00:00+00:00' as timestamp with time zone))",
+        ),
+        (
+            "date_bin(interval '1 week', local, '2024-07-01')",
+            "date_bin('7 days 0 microseconds', events.local, cast('1970-01-05 00:00:00' as timestamp without time zone))",
+        ),
+        (
+            "date_bin('1 day', local, TIMESTAMPTZ '2024-07-01 00:00+00')",
+            "date_bin('1 days 0 microseconds', timezone('Europe/Berlin', events.local), cast('1970-01-01 00:00:00+00:00' as timestamp with time zone))",
+        ),
+        (
             "date_trunc('day', at, 'Asia/Tokyo')",
             "timezone('Asia/Tokyo', date_trunc('day', timezone('Asia/Tokyo', events.at)))",
         ),

@@ -31,7 +31,7 @@ NORTH = policy_of(
         rows={
             "patients": "region = subject.region",
             "visits": "diagnosis in ('flu')",
-            "intakes": "drinks",
+            "intakes": "note = 'x'",
         }
     )
 )

@@ -53,8 +53,8 @@ BROKEN: Final = [
     ("lists", "`year`, `quarter`, `month`, `week`, `day`, `hour`", "`year`, `hour`", "date_trunc"),
     ("lists", "`header`, `true`", "`headers`, `true`", "no such words behind `TO STDOUT`: headers"),
     ("lists", "| wrappers |", "| covers |", "no such list: covers"),
-    ("hints", "| `date_bin` | use", "| `date_bins` | use", "date_bins"),
-    ("hints", "use `date_trunc`", "use `trunc`", "date_bin"),
+    ("hints", "| `random` | the", "| `randoms` | the", "randoms"),
+    ("hints", "use `replace`", "use `place`", "regexp_replace"),
     (
         "casts",
         "| `boolean` | `integer`, `text` |",

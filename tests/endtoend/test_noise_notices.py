@@ -61,7 +61,7 @@ def test_column_of_mostly_noise_is_told_with_its_cells(cheap: AskedGateway, data
     assert many is not None
     # counts below 0 are shown as 0, and their intervals are those of what was drawn
     assert int(many[2]) == len(answer.rows) == 101
-    assert int(many[1]) > 90
+    assert int(many[1]) > 60
     assert notice.endswith("ask for fewer or larger groups")
 
 
@@ -71,7 +71,7 @@ def test_price_that_is_told_brings_the_margin_to_the_mean(
 ) -> None:
     """At the epsilon of the notice the margin is at most what it says, and not much less; it is allowed."""
     helped = 0
-    for year in range(1935, 1995, 5):
+    for year in range(1922, 1995, 4):
         text = f"SELECT COUNT(*) AS n FROM patients WHERE birth_year < {year}"
         for notice in _told(_ask(cheap, text, dataset)):
             found = re.search(r"epsilon (\S+) would bring it to (\S+),", notice)

@@ -70,6 +70,15 @@ _STATEMENTS = (
     "SELECT round(extract(epoch FROM SUM(ended - began) FILTER (WHERE minutes > 5))) AS s FROM calls",
     "SELECT round(extract(epoch FROM AVG(TIMESTAMPTZ '2026-01-01 00:00+00' - began)) / 60) AS m FROM calls",
     "SELECT coalesce(began, '2024-01-01')::date AS d, COUNT(*) FROM calls GROUP BY 1",
+    "SELECT date_bin('7 days', began, '2024-03-31 02:30') AS w, COUNT(*), SUM(minutes) FROM calls GROUP BY 1",
+    "SELECT date_bin('1 day', began, '2030-01-01') AS d, COUNT(DISTINCT patient_id) FROM calls GROUP BY 1",
+    "SELECT date_bin('14 days', visit_date, '2024-01-01') AS w, COUNT(*) FROM visits GROUP BY 1",
+    "SELECT date_bin('14 days', visit_date, TIMESTAMP '2024-01-01')::date AS w, COUNT(*) FROM visits GROUP BY 1",
+    "SELECT date_bin('36 hours', admitted, '2031-05-05 00:00:00.000001') AS w, COUNT(*) FROM visits GROUP BY 1",
+    "SELECT COUNT(*) FROM calls WHERE date_bin('90 minutes', began, '2025-01-01') >= '2023-10-29 01:30'",
+    "SELECT COUNT(*) FROM calls WHERE date_bin('6 hours', ended, '2020-01-01') = date_bin('6 hours', began, '2020-01-01')",
+    "SELECT COUNT(*) FROM visits WHERE date_bin('10 days', admitted, TIMESTAMP '2030-01-01') < '2023-01-07'",
+    "SELECT AVG(n) FROM (SELECT patient_id, date_bin('30 days', began, '2020-01-01') AS m, COUNT(*) AS n FROM calls GROUP BY 1, 2) t",
 )
 _SOURCES = ("laplace", "gaussian")
 _LATE_DAYS = {"Australia/Lord_Howe", "America/Sao_Paulo"}

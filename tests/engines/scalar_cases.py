@@ -308,6 +308,17 @@ TIMES: Final = [
         for one in ("d", "z")
         if one == "z" or part not in {"hour", "minute", "second"}
     ),
+    *(
+        f"date_bin('{length}', {one}, timestamp '{origin}')"
+        for length, origin in (
+            ("15 minutes", "2000-01-01 00:07:00"),
+            ("7 days", "2024-03-31"),
+            ("1 day 1 microsecond", "5000-06-30 00:00:00.000001"),
+            ("100000 days", "2020-01-01"),
+            ("1 microsecond", "2020-01-01"),
+        )
+        for one in ("d", "e", "z", "y")
+    ),
     *("d - d", "d - e", "d + 1", "d - 1", "d + i", "d + j", "i + e", "d - i", "d + s"),
     *(
         "d + cast('1 month' as interval)",
@@ -416,6 +427,16 @@ ZONED: Final = [
     "e at time zone 'Europe/Berlin'",
     *(f"date_trunc('{unit}', k)" for unit in ("year", "quarter", "month", "week", "day")),
     *(f"date_trunc('{unit}', k)" for unit in ("hour", "minute", "second")),
+    *(
+        f"date_bin('{length}', {one}, {origin})"
+        for length, origin in (
+            ("90 minutes", "'2024-03-31 02:30:00'"),
+            ("7 days", "timestamptz '2030-01-01 00:00+00'"),
+            ("1 day", "date '2020-01-01'"),
+        )
+        for one in ("k", "q", "l", "e")
+    ),
+    "date_bin(cast('10 seconds' as interval), k at time zone 'Europe/Berlin', timestamp '2020-01-01')",
     *(
         f"date_trunc('{unit}', k, '{zone}')"
         for unit in ("month", "week", "day", "hour", "minute")

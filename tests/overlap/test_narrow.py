@@ -298,6 +298,9 @@ def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
 @for_each("text", ["t.day", '"T"."o ""x"', "date_trunc('week', t.at)", "extract(year from cast(t.at as date))", "(t.year / 10)",
     "((t.year / 25) * 25)", "(floor((t.cost / cast(100 as numeric))) * 100)", "left(cast(t.year as text), 3)", "round((t.income / 10000))",
     "(date_trunc('week', (t.d + interval '0 months 1 days 0 microseconds')) - interval '0 months 1 days 0 microseconds')",
+    "date_bin('0 days 900000000 microseconds', t.at, cast('1970-01-01 00:00:00' as timestamp without time zone))",
+    "date_bin('7 days 0 microseconds', t.at, cast('1970-01-05 00:00:00+00:00' as timestamp with time zone))",
+    "date_bin('1 days 0 microseconds', cast(t.d as timestamp without time zone), cast('1970-01-01 00:00:00' as timestamp without time zone))",
     "date_part('month', t.d)", "coalesce(cast(extract(year from t.d) as text), 'unknown')", "make_date(t.year, 1, 1)",
     "(floor((cast(t.year as double precision) / cast(10 as double precision))) * cast(10 as double precision))",
     "substring(cast(t.year as text), 1, 3)", "(cast(extract(year from t.d) as integer) % 2)", "(2026 - t.year)"])  # fmt: skip
@@ -307,6 +310,10 @@ def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
 
 
 @for_each("text", ["(t.year >= 1923)", "(t.year / 1923)", "((t.year + 7) / 10)", "date_trunc('week', (t.at - 3))",
+    "date_bin('0 days 900000000 microseconds', t.at, cast('1970-01-01 00:07:00' as timestamp without time zone))",
+    "date_bin('30 days 0 microseconds', t.at, cast('1970-01-05 00:00:00' as timestamp without time zone))",
+    "date_bin('7 days 0 microseconds', t.at, cast('1970-01-05 03:00:00' as timestamp without time zone))",
+    "date_bin('0 days 420000000 microseconds', t.at, cast('1970-01-01 00:00:00' as timestamp without time zone))",
     "case when (t.year >= 1923) then 'a' end", "width_bucket(t.year, 1923, 2000, 1)", "(t.year / 30)",
     "date_trunc('year', (t.d + interval '0 months 5 days 0 microseconds'))", "((2026 - t.year) / 10)", "(t.year % 1923)"])  # fmt: skip
 def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:

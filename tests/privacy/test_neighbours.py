@@ -51,6 +51,14 @@ def worlds(
 
 
 @pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
+def test_columns_of_documents_are_among_what_is_asked_of_neighbours(*, pairs: bool) -> None:
+    """The golden statements over JSON documents are analysed, so that both databases answer them in both worlds."""
+    asked = [one for one in golden() if one.analysis(pairs=pairs) is not None]
+    read = {str(of) for one in asked for each in one.plan.child.fields for of in each.origins}
+    assert {"intakes.drinks", "intakes.height", "intakes.note"} <= read
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
 def test_every_function_is_among_what_is_asked_of_neighbours(*, pairs: bool) -> None:
     """Counts, sums, moments, ends, quantiles, modes and first places; alone, in groups and in grouping sets."""
     asked = [one for one in (*spoken(), *golden()) if one.analysis(pairs=pairs) is not None]

@@ -4,6 +4,7 @@ Values are texts, as both databases read them; `?a|b` is a for PostgreSQL and b 
 no NaN. Both are the same value once domains are enforced.
 """
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,6 +62,17 @@ _WEIGHTS: Final = (
 _WHOLE: Final = (None, "0", "1", "2", "-1", "7", "9223372036854775807", "-9223372036854775808")
 
 
+_DOCUMENT: Final[Mapping[str, tuple[object, ...]]] = {
+    "drinks": (True, False, "true", "no", None, 1, {"now": True}),
+    "body": ({"height": 180}, {"height": 0.1}, {"height": -5}, {"height": 1e9}, {"height": "171.5"},
+        {"height": None}, {}, [], None, "tall"),
+    "note": ("a", "A", "it's", "", "x" * 900, "y" * 3_000, 7, True, None, ["a"], "{}"),
+    "seen": ("2024-02-29", "2020-01-01", "1900-01-01", "9999-12-31", "2023-02-30", "yesterday", None, 7),
+    "score": (0, 1, 2.5, 1e14, -1e-3, 1e308, 1e-308, "NaN", "Infinity", "3.25", None, {}),
+    "other": ("z", None, {"drinks": True}),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class World:
     """The rows of every table. `keyed`: nobody has two rows among the patients, and the source says so."""
@@ -84,7 +96,7 @@ class World:
 def world(seed: int, *, keyed: bool, persons: int | None = None) -> World:
     """Persons from 1 on, and rows that belong to nobody."""
     chance = random.Random(seed)  # noqa: S311 - a world of a test
-    rows: dict[str, list[Row]] = {"patients": [], "visits": []}
+    rows: dict[str, list[Row]] = {"patients": [], "visits": [], "intakes": []}
     for unit in range(1, 1 + (persons or chance.randint(8, 30))):
         for name, own in _person(chance, str(unit), keyed=keyed).items():
             rows[name] += own
@@ -117,7 +129,25 @@ def _person(
         # all in one group, all at an end of the domain
         one = chance.choice(visits)
         visits = [(*row[:2], *one[2:]) for row in visits]
-    return {"patients": [_patient(chance, unit) for _ in range(patients)], "visits": visits}
+    return {
+        "patients": [_patient(chance, unit) for _ in range(patients)],
+        "visits": visits,
+        "intakes": _intakes(unit, many),
+    }
+
+
+def _intakes(unit: str, many: int | None) -> list[Row]:
+    """Documents of a person: of the shape that columns are read from, and of any other."""
+    chance = random.Random(f"intakes of {unit}")  # noqa: S311 - a world of a test
+    found = list[Row]()
+    for _ in range(chance.choice((0, 1, 2, 5)) if many is None else min(many, 30)):
+        document: object = {
+            key: chance.choice(values) for key, values in _DOCUMENT.items() if chance.random() < 0.9
+        }
+        if chance.random() < 0.1:
+            document = chance.choice(([], [{"drinks": True}], "drinks", 7, None, {}))
+        found.append((unit, None if chance.random() < 0.1 else json.dumps(document)))
+    return found
 
 
 def _patient(chance: random.Random, unit: Stored) -> Row:

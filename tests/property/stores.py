@@ -14,7 +14,7 @@ from property.small_worlds import Stored, World, somebody, world
 from sqlalchemy import URL
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.catalog.tables import Dataset
+from gateway.catalog.tables import Column, Dataset
 from gateway.engines.catalog.describe import describe_source
 from gateway.engines.catalog.proofs import TableProof, prove_tables
 from gateway.engines.connections import open_source
@@ -163,10 +163,9 @@ def filling(
     """What makes and fills the tables. Without `constraints` of each table, those of the clinic's keys."""
     mark = "?" if dialect == "duckdb" else "%s"
     for table in world.dataset.tables:
-        kinds = [f"{one.type}{'[]' if one.is_array else ''}" for one in table.columns]
-        if dialect == "duckdb":
-            kinds = ["decimal(38,10)" if kind == "numeric" else kind for kind in kinds]
-        columns = [f"{one.name} {kind}" for one, kind in zip(table.columns, kinds, strict=True)]
+        stored = {one.stored_name: _kind(one, dialect) for one in table.columns}
+        kinds = list(stored.values())
+        columns = [f"{name} {kind}" for name, kind in stored.items()]
         if constraints is not None:
             columns += constraints[table.name]
         elif table.name in _KEYS and (world.keyed or table.public):
@@ -179,6 +178,14 @@ def filling(
                 [_stored(one, dialect) for one in column] for column in zip(*rows, strict=True)
             ]
             yield f"INSERT INTO {table.name} SELECT {items}", values
+
+
+def _kind(column: Column, dialect: str) -> str:
+    """The type of the stored column: that of a document, where the column is read from one."""
+    if column.json is not None:
+        return "jsonb" if column.json.is_binary and dialect == "postgresql" else "json"
+    kind = f"{column.type}{'[]' if column.is_array else ''}"
+    return "decimal(38,10)" if dialect == "duckdb" and kind == "numeric" else kind
 
 
 def _stored(value: Stored, dialect: str) -> Stored:

@@ -1,5 +1,6 @@
 """The whole way from a plan to an analysis, over everything the binder accepts."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,6 +11,8 @@ from sensitivity.analyses import analysed, dataset
 from gateway.binding.bound import Cut
 from gateway.errors import Code, Refusal
 from gateway.plan.aggregates import Aggregate
+from gateway.ranges.expressions import bounds_of
+from gateway.ranges.relations import inner_columns
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.choices import Chosen
@@ -65,6 +68,49 @@ def test_statement_is_refused_when_it_computes_with_what_nothing_bounds(sql: str
 def test_statement_is_answered_when_it_only_compares_what_nothing_bounds(sql: str) -> None:
     """Comparing needs no bound, and what is clamped or cast first has one."""
     assert _code(sql) is None
+
+
+@pytest.mark.parametrize(
+    ("measured", "reach"),
+    [
+        ("length(short)", 40),
+        ("length(short) * 2", 80),
+        ("position('x' in short)", 41),
+        ("length(free)", None),
+        ("length(short || free)", None),
+        ("length(padded)", None),
+    ],
+)
+def test_length_of_a_text_is_bounded_when_max_length_is_declared(
+    measured: str, reach: int | None
+) -> None:
+    """The scan cuts the text there; of any other text the refusal names what to declare."""
+    declared = dataset(
+        1,
+        {
+            "short": ("text", None),
+            "free": ("text", None),
+            "padded": ("character(50)", None),
+        },
+    )
+    table = declared.tables[0]
+    columns = tuple(
+        replace(one, max_length=40) if one.name in {"short", "padded"} else one
+        for one in table.columns
+    )
+    of = replace(declared, tables=(replace(table, columns=columns),))
+    sql = f"SELECT SUM({measured}) FROM (SELECT * FROM t WHERE u > 5) t"
+    if reach is None:
+        with pytest.raises(Refusal) as refused:
+            analysed(sql, of=of)
+        assert refused.value.code is Code.NO_BOUND
+        assert "`max_length`" in str(refused.value.hint)
+        return
+    plan = analysed(sql, of=of).plan
+    [measure] = [one for _, one in plan.measures]
+    found = bounds_of(measure.arguments[0], inner_columns(plan, narrowed=False)).range
+    assert found is not None
+    assert (int(found.low), int(found.high)) == (0, reach)
 
 
 @pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])

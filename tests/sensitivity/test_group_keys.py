@@ -36,6 +36,80 @@ def test_filter_on_a_key_leaves_out_what_it_excludes() -> None:
     assert _single("birth_year", "patients", where) == [1999, 2000, 2001]
 
 
+_HOUR = "extract(hour FROM admitted)"
+
+
+@for_each(
+    "key, table, where, kept",
+    [
+        ("region", "patients", "region <> 'east'", "north south west"),
+        ("region", "patients", "region NOT IN ('east', 'west')", "north south"),
+        ("region", "patients", "NOT (region = 'east' OR region = 'west')", "north south"),
+        ("region", "patients", "region = 'east' OR region = 'west'", "east west"),
+        ("region", "patients", "region = 'east' OR region IS NULL", "east None"),
+        ("region", "patients", "region IS NULL", "None"),
+        ("region", "patients", "region IS DISTINCT FROM 'east'", "north south west None"),
+        ("region", "patients", "region LIKE '%th'", "north south"),
+        ("region", "patients", "length(region) = 4", "east west"),
+        ("region", "patients", "CASE WHEN region = 'east' THEN false ELSE true END", "north south west None"),
+        ("region", "patients", "coalesce(region, 'east') = 'east'", "east None"),
+        ("upper(region)", "patients", "region <> 'east'", "NORTH SOUTH WEST"),
+        ("left(region, 1)", "patients", "region NOT LIKE '%t'", "n s"),
+        ("coalesce(region, '?')", "patients", "region <> 'east'", "north south west"),
+        ("birth_year % 4", "patients", "birth_year % 4 <> 2", "0 1 3"),
+        ("birth_year / 10", "patients", "birth_year / 10 IN (195, 196) OR birth_year / 10 = 201", "195 196 201"),
+        ("birth_year / 50", "patients", "birth_year < 1950 OR birth_year > 2010", "38 40"),
+        (_HOUR, "visits", f"{_HOUR} BETWEEN 22 AND 23", "22 23"),
+        (_HOUR, "visits", f"{_HOUR} NOT BETWEEN 2 AND 22", "0 1 23"),
+        (f"CASE WHEN {_HOUR} < 8 THEN 'a' WHEN {_HOUR} < 16 THEN 'b' ELSE 'c' END", "visits", f"{_HOUR} >= 10", "b c"),
+        ("extract(year FROM date_bin('1 day', admitted, '2020-01-01'))", "visits",
+            "extract(year FROM date_bin('1 day', admitted, '2020-01-01')) <> 2023", "2020 2021 2022 2024 2025 2026"),
+    ],
+)  # fmt: skip
+def test_condition_over_a_key_leaves_out_the_values_that_it_excludes(
+    key: str, table: str, where: str, kept: str
+) -> None:
+    """However it is written: what is false or NULL for a value leaves no group of it."""
+    found = _single(key, table, f"WHERE {where}")
+    assert found is not None
+    assert [str(one) for one in found if one is not None or "None" in kept] == kept.split()
+    if None in found:
+        assert "None" in kept or "extract" in key
+
+
+@for_each(
+    "key, table, where, every",
+    [
+        # of another column, of two keys' columns, or of what is not decided
+        ("region", "patients", "smoker OR region = 'east'", 5),
+        ("region", "patients", "name <> 'x'", 5),
+        ("region", "patients", "region < 'north'", 4),
+        ("region", "patients", "region = 'nowhere' OR region = 'elsewhere'", 5),
+        # a day has times for which this is true
+        ("extract(year FROM admitted)", "visits", "admitted > '2026-12-30 12:00' OR admitted < '2020-01-02'", 8),
+        # the steps of the domain are no fact about rows
+        ("CASE WHEN income < 100 THEN 'a' ELSE 'b' END", "patients", "income = 199.5 OR income = 333.7", 2),
+    ],
+)  # fmt: skip
+def test_condition_that_is_not_decided_keeps_all_groups(
+    key: str, table: str, where: str, every: int
+) -> None:
+    """No group with a row that passes is left out; of a condition that leaves none, all are shown."""
+    found = _single(key, table, f"WHERE {where}")
+    assert found is not None
+    assert len(found) == every
+
+
+def test_condition_over_two_keys_keeps_all_combinations() -> None:
+    """Listed groups stay all combinations of the values of each key."""
+    sql = "SELECT region, smoker, COUNT(*) FROM patients WHERE {} GROUP BY 1, 2"
+    both = keys_of(sql.format("region <> 'east' OR smoker"))
+    each = keys_of(sql.format("region <> 'east' AND smoker IS NOT TRUE"))
+    assert both is not None
+    assert each is not None
+    assert (len(both), len(each)) == (15, 6)
+
+
 def test_several_keys_are_crossed_in_order() -> None:
     """The groups are all pairs, sorted by the first key and then the second."""
     keys = keys_of("SELECT region, smoker, COUNT(*) FROM patients GROUP BY 1, 2")

@@ -1,5 +1,6 @@
 """Clocks of whoever asks: what today is, and what no plan may leave to a session."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.zones import clock_time, find_session_zone
 from gateway.errors import Code, UnsupportedSql
+from gateway.functions.time_bins import call_date_bin
 from gateway.plan.fields import BOOLEAN, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ
 from gateway.plan.node import BrokenPlan
 from gateway.plan.print import explain_plan
@@ -87,6 +89,10 @@ _BERLIN = Literal("Europe/Berlin", TEXT)
         (Call("=", (_AT, _LOCAL), BOOLEAN), True),
         (Call("coalesce", (_AT, _LOCAL), TIMESTAMPTZ), True),
         (Call("date_trunc", (Literal("day", TEXT), _AT), TIMESTAMPTZ), True),
+        (call_date_bin(60_000_000, _AT, 0), False),
+        (call_date_bin(60_000_000, _LOCAL, 0), False),
+        (replace(call_date_bin(60_000_000, _LOCAL, 0), type=TIMESTAMPTZ), True),
+        (replace(call_date_bin(60_000_000, _AT, 0), type=TIMESTAMP), True),
         (Cast(_AT, DATE), True),
         (Cast(_LOCAL, TIMESTAMPTZ), True),
         (Shift(_AT, 0, 1, 0, TIMESTAMPTZ), True),

@@ -30,7 +30,10 @@ from gateway.engines.sql.pieces import (
     null_outside,
     when,
 )
-from gateway.engines.sql.zoned_times import shown_in_utc
+from gateway.engines.sql.zoned_times import ZONED, shown_in_utc
+from gateway.functions.calendar import instant_at, moment_at
+from gateway.functions.time_bins import bins_of
+from gateway.plan.fields import TIMESTAMPTZ
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Literal, Scalar, Shift
 
@@ -60,6 +63,30 @@ def _age(rendering: Rendering, call: Call) -> Sql:
 def _truncated(rendering: Rendering, call: Call) -> Sql:
     field = cast(literal(_word(call.parts[0]), Text()), Text())
     return func.date_trunc(field, as_timestamp(rendering, call.parts[1]), type_=STAMP)
+
+
+def _binned(rendering: Rendering, call: Call) -> Sql:
+    """Every time is counted from an origin before it: PostgreSQL's own versions differ where one is before its origin."""
+    bins, of = bins_of(call), call.parts[1]
+    zoned = call.type == TIMESTAMPTZ
+    if rendering.dialect == "duckdb":
+        low, length = integer(bins.lowest), integer(bins.length)
+        since = infix(func.epoch_us(rendering.sql(of), type_=WHOLE), "-", low, WHOLE)
+        begun = infix(infix(infix(since, "//", length, WHOLE), "*", length, WHOLE), "+", low, WHOLE)
+        kept = func.nullif(begun, low, type_=WHOLE) if bins.is_cut else begun
+        made = func.make_timestamptz if zoned else func.make_timestamp
+        return made(kept, type_=ZONED if zoned else STAMP)
+    kind = TIMESTAMP(timezone=zoned)
+    first, before = (
+        cast(literal((instant_at if zoned else moment_at)(one), kind), kind)
+        for one in (bins.first, bins.first - 1 if bins.is_cut else bins.first)
+    )
+    moment: Sql = cast(rendering.sql(of), kind)
+    if bins.is_cut:
+        # a bin before the first begins before the calendar
+        moment = func.nullif(func.greatest(moment, before), before, type_=kind)
+    length = cast(literal(timedelta(microseconds=bins.length), Interval()), Interval())
+    return func.date_bin(length, moment, first, type_=kind)
 
 
 def _number_type(dialect: Dialect) -> Type:
@@ -239,5 +266,6 @@ def is_in_calendar(value: Sql, *, zoned: bool | None) -> Sql:
 
 
 RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
-    {"extract": _extract, "age_in": _age, "date_trunc": _truncated, "make_date": _made}
+    {"extract": _extract, "age_in": _age, "date_trunc": _truncated, "date_bin": _binned}
+    | {"make_date": _made}
 )

@@ -281,3 +281,31 @@ SELECT COUNT(*) FROM patients WHERE LOWER(name, name) = 'x';
 -- title: no arguments
 -- code: GW115
 SELECT SUM() FROM patients;
+
+-- title: bins of months
+-- code: GW106
+SELECT date_bin('1 month', admitted, '2020-01-01') FROM visits GROUP BY 1;
+
+-- title: bins of no length
+-- code: GW106
+SELECT date_bin('0 days', admitted, '2020-01-01') FROM visits GROUP BY 1;
+
+-- title: bins of a negative length
+-- code: GW106
+SELECT date_bin(INTERVAL '-1 day', admitted, '2020-01-01') FROM visits GROUP BY 1;
+
+-- title: bins of a computed length
+-- code: GW106
+SELECT date_bin(cost * INTERVAL '1 day', admitted, '2020-01-01') FROM visits GROUP BY 1;
+
+-- title: bins from a computed origin
+-- code: GW106
+SELECT date_bin('1 day', admitted, visit_date) FROM visits GROUP BY 1;
+
+-- title: bins without an origin
+-- code: GW115
+SELECT date_bin('1 day', admitted) FROM visits GROUP BY 1;
+
+-- title: bins of a number
+-- code: GW115
+SELECT date_bin('1 day', cost, '2020-01-01') FROM visits GROUP BY 1;

@@ -434,3 +434,11 @@ SELECT date_trunc('month', visit_date)::timestamp AS m, COUNT(*) FROM visits GRO
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."k1" AS "m", "_r1"."m1" AS "count" FROM "_r1" ORDER BY 1
 -- use group_by visits.visit_date
+
+-- title: bins of one length
+SELECT date_bin('6 hours', admitted, '2020-01-01 01:00'), COUNT(*) FROM visits GROUP BY 1;
+-- plan
+-- _r1 release by k1 = date_bin('0 days 21600000000 microseconds', visits.admitted, cast('1970-01-01 01:00:00' as timestamp without time zone)): m1 = count(*)
+--   scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."k1" AS "date_bin", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by visits.admitted
