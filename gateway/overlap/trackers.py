@@ -11,7 +11,7 @@ Every further query divides atoms, and an estimate of two halves together is an 
 slabs are tested too: all atoms within a class of cells that is narrow along one axis. An estimate of a slab and
 of nothing else reveals the few people in it.
 
-INVARIANT: the numbers of regions and atoms are limited; above the limit fewer regions are taken, the nearest
+INVARIANT: the numbers of regions, their ranges and atoms are limited; above the limit fewer regions are taken, the nearest
 ones; below the smallest number the pairs alone decide, and they have decided before.
 """
 
@@ -31,6 +31,7 @@ from gateway.overlap.question_part import QuestionPart, RegionAnswer, shows_open
 from gateway.overlap.slabs import find_slabs, narrow_atoms
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, hull_cells
+from gateway.regions.cells import StepCells
 
 MOST_REGIONS: Final = 48
 _FEWEST: Final = 6
@@ -38,6 +39,8 @@ _WIDEST: Final = 1e4  # a factor of variances; a less exact answer counts as thi
 _NONE: Final = 1e-9
 _COLUMNS: Final = 64
 _MOST_OF_A_SLAB: Final = 4
+MOST_RANGES: Final = 100_000
+"""Of all compared regions: hours of days over years are thousands in each. A part that several have counts once."""
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -52,11 +55,18 @@ def find_trackers(
     most = MOST_REGIONS
     while most >= _FEWEST and len(answers) > 1:
         chosen = answers[:most]
-        atoms = atoms_of([list(part.sides), *(list(one.sides) for one in chosen)], part.axes)
+        regions = [list(part.sides), *(list(one.sides) for one in chosen)]
+        atoms = atoms_of(regions, part.axes) if count_ranges(regions) <= MOST_RANGES else None
         if atoms is not None:
             return _singled_out(part, chosen, atoms, judge, rules)
         most //= 2
     return []
+
+
+def count_ranges(regions: Sequence[Sequence[Side]]) -> int:
+    """The number of ranges in the distinct parts of all axes."""
+    parts = {item for region in regions for side in region for item in side.items()}
+    return sum(len(cells.ranges) for _, cells in parts if isinstance(cells, StepCells))
 
 
 def _singled_out(

@@ -255,8 +255,15 @@ def _chosen(comparison: Call, case: Case, place: int, bases: Bases) -> TruthRegi
 
 
 def opaque_region(scalar: Scalar, bases: Bases) -> Region:
-    """Rows that depend on the expression in an unknown way."""
-    axis = opaque_axis(scalar_sql(scalar), (bases[one] for one in sorted(column_ids(scalar))))
+    """Rows that depend on the expression in an unknown way.
+
+    INVARIANT: an axis that is true or false never has the name of a column's axis, or of a difference of columns: of what
+    is no condition, the axis is named after a value of it.
+    """
+    said = scalar_sql(scalar)
+    if scalar.type.family is not Family.BOOLEAN:
+        said = f"a value of {said}"
+    axis = opaque_axis(said, (bases[one] for one in sorted(column_ids(scalar))))
     return region_along(axis, NameCells(frozenset({"true"})))
 
 

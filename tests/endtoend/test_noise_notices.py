@@ -71,7 +71,7 @@ def test_price_that_is_told_brings_the_margin_to_the_mean(
 ) -> None:
     """At the epsilon of the notice the margin is at most what it says, and not much less; it is allowed."""
     helped = 0
-    for year in range(1922, 1995, 4):
+    for year in range(1921, 1951):
         text = f"SELECT COUNT(*) AS n FROM patients WHERE birth_year < {year}"
         for notice in _told(_ask(cheap, text, dataset)):
             found = re.search(r"epsilon (\S+) would bring it to (\S+),", notice)

@@ -26,7 +26,7 @@ from samples import draws
 from gateway.errors import Code
 from gateway.overlap.atoms import MOST_ATOMS, atoms_of
 from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
-from gateway.overlap.trackers import MOST_REGIONS, best_variances
+from gateway.overlap.trackers import MOST_RANGES, MOST_REGIONS, best_variances, count_ranges
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, sides_of
 from gateway.regions.cells import StepCells, axis_width
@@ -282,3 +282,12 @@ def test_parts_of_one_question_are_held_against_each_other() -> None:
 def test_limits_are_numbers() -> None:
     """What the page says of them."""
     assert (MOST_REGIONS, MOST_ATOMS) == (48, 512)
+
+
+def test_number_of_ranges_that_are_compared_together_is_limited() -> None:
+    """Parts that several regions have count once: the same hours in every question leave no region out."""
+    hours = StepCells(tuple((10 * place, 10 * place + 5) for place in range(9_000)))
+    others = [StepCells(((place, 2 * place),)) for place in range(1, 30)]
+    assert count_ranges([[{"a": hours, "b": one}] for one in others]) == 9_000 + len(others)
+    apart = [StepCells((*hours.ranges, (100_000 + place, 200_000))) for place in range(12)]
+    assert count_ranges([[{"a": one}] for one in apart]) > MOST_RANGES

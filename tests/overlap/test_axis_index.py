@@ -1,0 +1,53 @@
+"""What a part of an axis shares with new cells, counted at once and range by range."""
+
+from random import Random
+
+import numpy as np
+from samples import draws
+
+from gateway.overlap.axis_index import AxisIndex
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
+from gateway.regions.cells import StepCells, merge_ranges, range_gaps
+
+
+def _axis(stride: int, low: int | None, high: int | None) -> RegionAxis:
+    size = None if low is None or high is None else (high - low) // stride + 1
+    return RegionAxis("a", AxisKind.STEPS, low, high, size, False, True, False, None, stride=stride)
+
+
+def _by_range(line: AxisIndex, one: StepCells, other: StepCells) -> float:
+    """The sum over all pairs of ranges."""
+    low = FIRST if line.axis.low is None else line.axis.low
+    high = LAST if line.axis.high is None else line.axis.high
+    return sum(
+        float(line.wide(np.array([max(first, begin, low)]), np.array([min(last, end, high)])).sum())
+        for first, last in one.ranges
+        for begin, end in other.ranges
+    )
+
+
+def _cells(chance: Random) -> StepCells:
+    ends = sorted(chance.sample(range(-20, 120), 2 * chance.randrange(1, 7)))
+    ranges = list(zip(ends[::2], ends[1::2], strict=True))
+    if chance.random() < 0.3:
+        ranges.append((110, LAST))
+    if chance.random() < 0.3:
+        ranges.append((FIRST, -10))
+    return StepCells(merge_ranges(ranges))
+
+
+def test_counts_are_those_of_all_pairs_of_ranges() -> None:
+    """With and without ends, by chance, for one range and for several, where declared values are apart."""
+    chance = Random(5)  # noqa: S311 - ranges to compare
+    for _ in range(draws(300)):
+        low, high = chance.choice([(0, 100), (None, None), (None, 100)])
+        line = AxisIndex(_axis(chance.choice([1, 7]) if low == 0 else 1, low, high))
+        parts = [_cells(chance) for _ in range(5)] + [StepCells(((3, 50),))]
+        places = [line.cut(one, None) for one in parts]
+        new = _cells(chance)
+        found = line.beside(new)
+        for place, one in zip(places, parts, strict=True):
+            others, mine = StepCells(range_gaps(new.ranges)), StepCells(range_gaps(one.ranges))
+            assert found.shared[place] == _by_range(line, one, new)
+            assert found.outside[place] == _by_range(line, one, others)
+            assert found.alone[place] == _by_range(line, mine, new)
