@@ -68,6 +68,8 @@ _WHOLE_DOUBLES: Final = 2**53
 _PLAIN: Final = (1e-4, 1e15)
 _TRUE: Final = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1")
 _FALSE: Final = ("f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0")
+# the path to a whole document; what it leads to is a value of its own, which is not compressed
+_NOWHERE: Final = cast(literal("{}", Text()), ARRAY(Text()))
 _NUMERIC: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 _NUMBERS: Final = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")
 
@@ -125,7 +127,8 @@ def _parse_documents(there: FromClause, documents: Iterable[JsonSource]) -> dict
             is_compressed = func.pg_column_compression(stored, type_=Text()).is_not(None)
             times = case((is_compressed, _count(COMPRESSED)), else_=_count(1))
             few = compare(Grouping(size) * times, "<=", _count(one.longest))
-            found[one.document] = case((few, cast(stored, JSONB())), else_=null_of(JSONB()))
+            whole = Grouping(stored).op("#>", return_type=JSONB())(Grouping(_NOWHERE))
+            found[one.document] = case((few, whole), else_=null_of(JSONB()))
             continue
         text = cast(stored, TEXT)
         # what is stored is no longer than the text and its header, and its size costs nothing
@@ -259,8 +262,7 @@ def _is(dialect: Dialect, value: Sql, kinds: tuple[str, ...]) -> Sql:
 def _shown(dialect: Dialect, value: Sql) -> Sql:
     if dialect == "duckdb":
         return func.json_extract_string(value, literal("$", Text()), type_=TEXT)
-    nowhere = cast(literal("{}", Text()), ARRAY(Text()))
-    return Grouping(value).op("#>>", return_type=TEXT)(Grouping(nowhere))
+    return Grouping(value).op("#>>", return_type=TEXT)(Grouping(_NOWHERE))
 
 
 def _as_text(dialect: Dialect, value: Sql, number: Sql) -> Sql:

@@ -371,3 +371,23 @@ def test_table_without_documents_is_read_as_it_is(places: Databases) -> None:
     assert places.postgresql.execute(statement).one() == (1, 3, "d")
     assert str(statement).count("pg_column_size") == 1
     places.postgresql.rollback()
+
+
+def test_compressed_document_is_decompressed_once_for_all_columns(places: Databases) -> None:
+    """The path to the whole makes a value that is not compressed; the stored one is, so the test can fail."""
+    put = text(
+        "INSERT INTO documents (place, jsonb) VALUES (1, jsonb_build_object('k', repeat('a', 200000)))"
+    )
+    places.postgresql.execute(put)
+    asked = text(
+        "SELECT pg_column_compression(stored), pg_column_compression(whole)"
+        " FROM (SELECT jsonb AS stored, jsonb #> '{}' AS whole FROM documents OFFSET 0) t"
+    )
+    assert places.postgresql.execute(asked).one() == ("pglz", None)
+    columns = [
+        Column("k", parse_type("text"), json=JsonSource("jsonb", ("k",), _LONGEST, is_binary=True))
+    ]
+    there = table("documents", column("place"), column("jsonb"))
+    made = with_json_values("postgresql", there, columns, _names())
+    assert "#>" in str(select(made.c.k))
+    places.postgresql.rollback()
