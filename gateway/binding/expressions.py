@@ -174,9 +174,7 @@ class ScalarBinder:
             case exp.Extract():
                 return bind_extract(node.this.name.lower(), node.expression, self)
             case exp.DPipe():
-                both = join_texts(*self.pair(node.this, node.expression))
-                left, right = both
-                return Call("||", both, TEXT, left.nullable or right.nullable)
+                return self._concatenated(node.this, node.expression)
             case exp.CurrentDate() | exp.CurrentTimestamp() | exp.Localtimestamp():
                 return clocks.current_time(node, self.zone)
             case exp.AtTimeZone():
@@ -197,6 +195,15 @@ class ScalarBinder:
         """Two expressions that meet; a constant without a type takes the type of the other."""
         both = self.together((left, right))
         return both[0], both[1]
+
+    def _concatenated(self, *sides: exp.Expression) -> Scalar:
+        """Two texts; a constant without a type is a text beside anything."""
+        to = exp.DataType(this=exp.DataType.Type.TEXT)
+        texts = [
+            exp.Cast(this=one.copy(), to=to) if constants.is_untyped(one) else one for one in sides
+        ]
+        left, right = join_texts(*map(self.bind, texts))
+        return Call("||", (left, right), TEXT, left.nullable or right.nullable)
 
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]:
         """Expressions that have one type in common; the untyped ones take it."""

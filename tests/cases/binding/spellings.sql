@@ -76,3 +76,19 @@ SELECT unnest(DP_TOP(region, 3)) AS region, MODE() WITHIN GROUP (ORDER BY region
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT UNNEST(ARRAY["_r1"."m1", "_r1"."m2", "_r1"."m3"]) AS "region", "_r1"."m1" AS "most" FROM "_r1"
 -- use aggregate patients.region
+
+-- title: a constant beside a date is a text
+SELECT visit_date || '!' AS day, COUNT(*) FROM visits GROUP BY 1;
+-- plan
+-- _r1 release by k1 = (cast(visits.visit_date as text) || '!'): m1 = count(*)
+--   scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."k1" AS "day", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by visits.visit_date
+
+-- title: a constant beside a number is a text, on either side
+SELECT '#' || birth_year || 'x' AS year, COUNT(*) FROM patients GROUP BY 1;
+-- plan
+-- _r1 release by k1 = (('#' || cast(patients.birth_year as text)) || 'x'): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "year", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by patients.birth_year
