@@ -19,7 +19,8 @@ from gateway.binding.text.dialect import identifier, name_of_function, result_na
 Guard: TypeAlias = Callable[[exp.Expression], exp.Expression]
 
 _MOST_NODES: Final = 20_000  # an operand that a guard repeats may have guards in it
-_LARGEST_SUM: Final = 150
+_LARGEST_SUM: Final = 1_900
+_TIMES_LONGER: Final = 4  # at least: a sum with its guard, than without
 _LARGEST_LOGARITHM: Final = "690"  # e to that is a double, and so is one by it
 _WHOLE: Final = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _READ: Final = frozenset(
@@ -63,8 +64,11 @@ def with_guards(tree: exp.Expression) -> exp.Expression | None:
     size = _size(made)
     # the innermost first: what is repeated has its guards then
     for node in reversed(found):
-        if isinstance(node, _SUMS) and _size(node) > _LARGEST_SUM:
-            continue  # each guard repeats its operands: a chain of them would be exponential
+        if isinstance(node, _SUMS):
+            # each guard repeats its operands: a chain of them would be exponential, and others matter more
+            shorter = _size(node)
+            if shorter > _LARGEST_SUM or size + _TIMES_LONGER * shorter > _MOST_NODES // 2:
+                continue
         guarded = _guarded(node)
         if node is made:
             return None  # a query is never an operator

@@ -111,5 +111,5 @@ def test_narrowing_by_values_as_they_are_written_is_found(
     worlds: Sequence[Sequence[Store]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two spellings of one number narrow a set to too few values."""
-    monkeypatch.setattr(narrowed_domains, "_is_short", lambda _value: True)
+    monkeypatch.setattr(narrowed_domains, "is_short", lambda _value: True)
     assert any("1.00000000000000000001" in one for one in _found(worlds).problems)

@@ -171,7 +171,7 @@ def filling(
         elif table.name in _KEYS and (world.keyed or table.public):
             columns.append(f"UNIQUE ({_KEYS[table.name]})")
         yield f"CREATE TABLE {table.name} ({', '.join(columns)})", None
-        rows = world.rows[table.name]
+        rows = world.rows.get(table.name, ())
         items = ", ".join(f"CAST(unnest(CAST({mark} AS text[])) AS {kind})" for kind in kinds)
         if rows:
             values = [
