@@ -62,11 +62,12 @@ _WEIGHTS: Final = (
 _WHOLE: Final = (None, "0", "1", "2", "-1", "7", "9223372036854775807", "-9223372036854775808")
 
 
+# shorter than every engine reads: `test_json_documents.py` has longer ones, which PostgreSQL's jsonb counts otherwise
 _DOCUMENT: Final[Mapping[str, tuple[object, ...]]] = {
     "drinks": (True, False, "true", "no", None, 1, {"now": True}),
     "body": ({"height": 180}, {"height": 0.1}, {"height": -5}, {"height": 1e9}, {"height": "171.5"},
         {"height": None}, {}, [], None, "tall"),
-    "note": ("a", "A", "it's", "", "x" * 900, "y" * 3_000, 7, True, None, ["a"], "{}"),
+    "note": ("a", "A", "it's", "", "x" * 300, 7, True, None, ["a"], "{}"),
     "seen": ("2024-02-29", "2020-01-01", "1900-01-01", "9999-12-31", "2023-02-30", "yesterday", None, 7),
     "score": (0, 1, 2.5, 1e14, -1e-3, 1e308, 1e-308, "NaN", "Infinity", "3.25", None, {}),
     "other": ("z", None, {"drinks": True}),
