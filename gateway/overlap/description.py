@@ -13,7 +13,7 @@ from gateway.catalog.tables import Dataset
 from gateway.catalog.types import ColumnType
 from gateway.catalog.types import Kind as TypeKind
 from gateway.policy.policy import UnreadableConditions
-from gateway.regions.axis import FIRST, LAST, RegionAxis
+from gateway.regions.axis import FIRST, LAST, RegionAxis, is_of_partner
 from gateway.regions.cells import Cells, NameCells, StepCells
 from gateway.regions.grid import name_of, value_at
 from gateway.regions.region import Box
@@ -94,6 +94,8 @@ class _Words:
     def _part(self, axis: RegionAxis, cells: Cells) -> str:
         if not axis.readable:
             return _unread(axis, cells)
+        if is_of_partner(axis):
+            return f"not `{axis.name}`" if cells.null else f"`{axis.name}`"
         texts = _names(cells) if isinstance(cells, NameCells) else self._steps(axis, cells)
         return f"{self.named(axis.name)} {_either([*texts, *(['NULL'] if cells.null else [])])}"
 

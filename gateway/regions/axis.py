@@ -28,6 +28,7 @@ from gateway.json_form import (
 
 FIRST: Final = -(2**62)
 LAST: Final = 2**62
+_MET: Final = frozenset({"true"})
 
 
 class AxisKind(Enum):
@@ -58,6 +59,32 @@ class RegionAxis:
     names: frozenset[str] | None = None
     stride: int = 1
     between: tuple[str, str] | None = None
+
+
+def partner_axis(name: str, *, quasi: bool, few: bool) -> RegionAxis:
+    """The axis of a row that a row may meet, named `true`; NULL is that it meets none. `few`: few persons have such a row.
+
+    INVARIANT: a row that meets none has no weight, as NULL has none. Nearly every row may meet one, and nobody knows; if those
+    that do not were taken for a share of all, they would hide the person that a difference isolates.
+    """
+    size = None if few else len(_MET)
+    return RegionAxis(
+        name,
+        AxisKind.NAMES,
+        low=None,
+        high=None,
+        size=size,
+        nullable=True,
+        readable=True,
+        quasi=quasi or few,
+        column=None,
+        names=_MET,
+    )
+
+
+def is_of_partner(axis: RegionAxis) -> bool:
+    """Whether the axis says that a row meets another one."""
+    return axis.readable and axis.column is None and axis.names == _MET
 
 
 def axis_json(axis: RegionAxis) -> Json:

@@ -36,6 +36,7 @@ from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
 from gateway.regions.relation import Atom, Relation, is_met
+from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
@@ -55,7 +56,7 @@ class Derivation:
     affinity: Affinity = field(default_factory=lambda: Affinity({}))
     rounded: frozenset[Summing] = frozenset()
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)
-    _scans: dict[str, int] = field(default_factory=dict)
+    scans: ScanNumbers = field(default_factory=ScanNumbers)
     _chosen: set[str] = field(default_factory=set)
 
     def region(self, relation: Relation) -> Region:
@@ -108,17 +109,12 @@ class Derivation:
 
     def constant(self, node: Constant) -> Relation:
         """Rows that are public or released: conditions over them are opaque."""
-        told = self.numbered(self.constants[node.name])
+        told = self.scans.numbered(self.constants[node.name])
         columns = {}
         for place, one in enumerate(node.fields, 1):
             kept = Field(f"{told}.{place}", one.type, nullable=True)
             columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
         return Relation(columns, (Atom(f"constant {told}"),))
-
-    def numbered(self, name: str) -> str:
-        """The name, with a number from the second time on: two rows of a person may meet there."""
-        count = self._scans[name] = self._scans.get(name, 0) + 1
-        return name if count == 1 else f"{name}#{count}"
 
     def made(
         self,

@@ -28,7 +28,7 @@ from gateway.regions.region import NOTHING, Region, region_along, region_of_cell
 from gateway.regions.relation import Relation, joined
 
 _WITH_PARTNER: Final = NameCells(frozenset({"true"}))
-_ALONE: Final = NameCells(frozenset({"false"}))
+_ALONE: Final = NameCells(frozenset(), null=True)
 
 
 @dataclass
@@ -125,9 +125,14 @@ class Partners:
 
     def _apart(self, scalar: Scalar) -> Scalar:
         """The expression in which conditions on the person's only row stand beside the existence of a partner."""
-        if isinstance(scalar, Ref):
-            return self.apart.get(scalar.field.id, scalar)
-        return map_parts(scalar, self._apart)
+        match scalar:
+            case Ref(there):
+                return self.apart.get(there.id, scalar)
+            case Call("is null" | "is not null", (Ref(there),)) if there.id in self.apart:
+                held = self.apart[there.id]
+                return held if scalar.function == "is not null" else Call("not", (held,), BOOLEAN)
+            case _:
+                return map_parts(scalar, self._apart)
 
     def _is_without(self, part: tuple[str, Cells]) -> bool:
         name, cells = part

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gateway.catalog.domains import Anything
 from gateway.digest import digest
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure, PerUnit
@@ -25,10 +24,9 @@ from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.relations import columns_of
 from gateway.ranges.rounding import rounded_sums
-from gateway.regions.axis import RegionAxis
+from gateway.regions.axis import partner_axis
 from gateway.regions.base_columns import Base, bases_of, has_one_row
 from gateway.regions.derivation import Derivation
-from gateway.regions.grid import axis_of
 from gateway.regions.join_partners import Partners
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import conjunction, normal
@@ -49,6 +47,7 @@ from gateway.regions.relation import (
     ungroup,
     value_where,
 )
+from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import join_staged, match_staged
 from gateway.regions.union_sides import SideRows, UnionSide, relations_inside
 
@@ -76,7 +75,8 @@ class Lineage(Derivation):
         cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
     ) -> "Lineage":
         """The lineage of one plan, before it is read."""
-        return cls(constants, known, affinity=Affinity.of(plan), rounded=rounded_sums(plan))
+        affinity, rounded = Affinity.of(plan), rounded_sums(plan)
+        return cls(constants, known, affinity=affinity, rounded=rounded, scans=ScanNumbers(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:
@@ -117,7 +117,7 @@ class Lineage(Derivation):
         name = table.name
         if not has_one_row(table):
             # the only row of a person in a table is the same wherever it is joined
-            name = self.numbered(name)
+            name = self.scans.numbered(name)
         found = bases_of(table, name)
         columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
         if has_one_row(table):
@@ -191,7 +191,7 @@ class Lineage(Derivation):
         there = self._exists(right, links, conditions, told) if asked else None
         for name, one in right.columns.items():
             far = self._far(one, said, missing=there is None)
-            columns[name] = far if there is None else normal(value_where(there, far))
+            columns[name] = far if there is None else normal(value_where(self._met(there), far))
         if there is None and (met := self._few(right)) is not None:
             far_ids = frozenset(each for one in right.columns for each in column_ids(columns[one]))
             self.partners.few[said] = met, far_ids
@@ -301,7 +301,9 @@ class Lineage(Derivation):
         return self.with_bases(found)
 
     def _mark(self, node: Mark) -> Relation:
-        below, inner = self.of(node.child), self.of(node.inner)
+        below = self.of(node.child)
+        with self.scans.below_exists(node.inner):
+            inner = self.of(node.inner)
         columns = {**below.columns, **inner.columns}
         links, conditions = self._linked(node, node.condition, columns)
         if len(inner.atoms) == 1 and is_always_met(below, inner, links):
@@ -337,9 +339,9 @@ class Lineage(Derivation):
         rest = tuple(one for one in conditions if one not in whole)
         made = self._exists(parted, links, rest, told)
         if not whole:
-            return made, made
+            return made, self._met(made)
         asked = Call("is true", (conjunction(whole),), BOOLEAN, nullable=False)
-        return made, normal(conjunction((made, asked)))
+        return made, normal(conjunction((self._met(made), asked)))
 
     def _exists(
         self,
@@ -358,27 +360,22 @@ class Lineage(Derivation):
         regions = [self.region(one) for one in every]
         read = {each for one in every for part in one.conditions for each in column_ids(part)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
-        kept = Field(name, BOOLEAN, nullable=False)
         small = any(map(is_small, regions))
         opaque = told is LinkKind.OTHER or inside is None or not all(map(is_readable, regions))
         quasi = any(self.bases[one].quasi for one in read) and (opaque or small)
-        axis: RegionAxis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
-        if opaque:
-            axis = None
-        elif small and axis is not None:
-            # a person who has such a row is one of few
-            axis = replace(axis, size=None, quasi=True)
+        kept = Field(name, BOOLEAN)
+        # a person who has such a row is one of few if the conditions are small
+        axis = None if opaque else partner_axis(name, quasi=quasi, few=small)
         return self.base(Base(kept, axis, uses, quasi))
 
+    def _met(self, there: Ref) -> Scalar:
+        """Whether a row meets a partner. What is opaque is a condition by itself."""
+        return there if self.bases[there.field.id].axis is None else is_there(there.field)
+
     def _union(self, node: UnionAll) -> Relation:
-        before = dict(self._scans)
-        left = self._side(node.left)
-        after, self._scans = self._scans, before
-        right = self._side(node.right)
-        # rows of the sides never meet: both count the scans of a table from the same number
-        self._scans |= {one: max(self._scans.get(one, 0), many) for one, many in after.items()}
-        sides = sorted((left, right), key=lambda one: one.order)
-        said = self.numbered(f"({' union all '.join(one.text for one in sides)})")
+        both = [self._side(one) for one in self.scans.sides(node)]
+        sides = sorted(both, key=lambda one: one.order)
+        said = self.scans.numbered(f"({' union all '.join(one.text for one in sides)})")
         made = []
         for one, *pair in zip(node.fields, *(each.columns for each in sides), strict=True):
             name = f"{' else '.join(map(scalar_sql, pair))} of {said}"

@@ -8,7 +8,7 @@ INVARIANT: a link is read only if both of its columns hold the same key of unit 
 equalities are opaque: rows and their partners can be chosen so that nearly all rows have one.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -35,9 +35,10 @@ class PathLinks:
 
     keys: dict[str, frozenset[PathKey]] = field(default_factory=dict)
 
-    def add_scan(self, node: Scan, name: str, bases: Iterable[Base]) -> Atom:
+    def add_scan(self, node: Scan, name: str, bases: Sequence[Base]) -> Atom:
         """Remember the keys of a scan, and return it as a relation that is joined."""
         table = node.table
+        fields = tuple(base.field for base in bases)
         ends = [(base.field.id, one.keys) for base, one in zip(bases, node.fields, strict=True)]
         self.keys |= {base: keys for base, keys in ends if keys}
         there = [(PathEnd(base, each.target), each.own) for base, keys in ends for each in keys]
@@ -48,7 +49,7 @@ class PathLinks:
         if unit is not None and unit.joins is not None:
             reaches = frozenset({str(unit.joins)})
         if unit is None or not has_one_row(table):
-            return Atom(name, None, reaches, edge, own)
+            return Atom(name, None, reaches, edge, own, fields)
         single = str(ColumnRef(table.name, unit.name))
         return Atom(name, single, reaches | {single}, edge, own)
 

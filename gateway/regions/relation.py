@@ -1,8 +1,9 @@
 """Relations as they are followed down: what is joined, what every column is, which conditions hold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, product
 from typing import Final
 
 from gateway.catalog.tables import ColumnRef
@@ -10,6 +11,7 @@ from gateway.functions.range_arithmetic import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import BOOLEAN, Field
 from gateway.plan.node import is_unit
+from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
@@ -37,7 +39,7 @@ class PathEnd:
 class Atom:
     """A relation that is joined. `single` is its table if that has one row for each person. `reaches` are tables of that
     kind in which, by declaration, the person of each of its rows has a row. `edge` is the first key of its unit path, `keys` are
-    its own columns to which unit paths lead.
+    its own columns to which unit paths lead. `fields` are the columns of a scan, by their bases.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Atom:
     reaches: frozenset[str] = frozenset()
     edge: PathEnd | None = None
     keys: frozenset[PathEnd] = frozenset()
+    fields: tuple[Field, ...] = ()
 
     def is_parent_of(self, child: "Atom", link: str) -> bool:
         """Whether the link is the first key of the child's unit path, and this is the parent's row that it leads to.
@@ -112,7 +115,51 @@ def joined(
 ) -> Relation:
     """The inner join of two relations, with these columns and conditions."""
     atoms = without_repeated((*left.atoms, *right.atoms))
-    return Relation(columns, atoms, links_of_both(left.links, right.links) | links, conditions)
+    every = links_of_both(left.links, right.links) | links
+    return _with_one_parent(Relation(columns, atoms, every, conditions))
+
+
+def _with_one_parent(relation: Relation) -> Relation:
+    """The relation in which every row of a parent is read once, however often it is joined by its key.
+
+    INVARIANT: a key of unit paths is unique, so two rows of the parent with one key are one row. Other links of the second
+    scan would lose their columns, so a scan that has some stays.
+    """
+    for link in sorted(relation.links):
+        for first, second in combinations(relation.atoms, 2):
+            if not _reads_again(first, second, link, relation):
+                continue
+            others = relation.links - {link}
+            if any(field.id in one for one in others for field in second.fields):
+                continue
+            fields = {one.id: two for one, two in zip(second.fields, first.fields, strict=True)}
+            return _with_one_parent(
+                Relation(
+                    {name: replace_columns(one, fields) for name, one in relation.columns.items()},
+                    tuple(one for one in relation.atoms if one is not second),
+                    others,
+                    tuple(replace_columns(one, fields) for one in relation.conditions),
+                )
+            )
+    return relation
+
+
+def _reads_again(first: Atom, second: Atom, link: str, relation: Relation) -> bool:
+    """Whether the link says that the row of the second is the row of the first: by their keys, or as parents of one row."""
+    if link in _links_of_keys(first, second):
+        return True
+    return any(
+        second.is_parent_of(child, link) and first.is_parent_of(child, other)
+        for child in relation.atoms
+        for other in relation.links
+    )
+
+
+def _links_of_keys(one: Atom, other: Atom) -> Iterator[str]:
+    for key, far in product(one.keys, other.keys):
+        if key.target == far.target:
+            yield _equal(key.base, far.base)
+            yield _equal(far.base, key.base)
 
 
 def is_small(region: Region) -> bool:
@@ -221,4 +268,5 @@ def value_where(condition: Scalar, value: Scalar) -> Scalar:
 
 
 def is_there(one: Field) -> Scalar:
+    """Whether a value is there, or, of a partner, whether a row meets one."""
     return Call("is not null", (Ref(one),), BOOLEAN, nullable=False)

@@ -984,3 +984,42 @@ SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (
 -- title: prescriptions of visits from a cost, and a cent above it, with IN
 SELECT COUNT(*) FROM prescriptions WHERE visit_id IN (SELECT visit_id FROM visits WHERE cost >= 1000);
 SELECT COUNT(*) FROM prescriptions p JOIN visits v USING (visit_id) WHERE v.cost >= 1000.01;
+
+-- title: costs from a limit, and above it among visits that have a prescription, as nearly all have
+SELECT COUNT(*) FROM visits WHERE cost >= 1000;
+SELECT COUNT(*) FROM visits v WHERE v.cost >= 1000.01 AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id);
+
+-- title: a year of birth, and the next among those who have a visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1971;
+SELECT COUNT(*) FROM patients p WHERE p.birth_year >= 1972 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+
+-- title: costs above a limit among visits of persons who have a visit, and from it
+SELECT COUNT(*) FROM visits v WHERE v.cost >= 1000.01 AND v.patient_id IN (SELECT patient_id FROM visits);
+SELECT COUNT(*) FROM visits WHERE cost >= 1000;
+
+-- title: costs from a limit of visits that have a prescription, and above it of those that have one from a low dose
+SELECT COUNT(*) FROM visits v WHERE v.cost >= 1000 AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id);
+SELECT COUNT(*) FROM visits v WHERE v.cost >= 1000.01 AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose >= 5);
+
+-- title: a dose from a limit, and above it beside an EXISTS that says nothing
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose >= 500);
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id)
+AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.dose >= 501);
+
+-- title: persons with a visit from a cost, and above it beside an EXISTS that says nothing
+SELECT COUNT(*) FROM patients a WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.cost >= 1000);
+SELECT COUNT(*) FROM patients a WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id)
+AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.cost >= 1000.01);
+
+-- title: prescriptions of visits from a cost, with the visit joined twice
+SELECT COUNT(*) FROM prescriptions p JOIN visits v ON v.visit_id = p.visit_id WHERE v.cost >= 1000;
+SELECT COUNT(*) FROM prescriptions p JOIN visits v ON v.visit_id = p.visit_id JOIN visits w ON w.visit_id = p.visit_id WHERE w.cost >= 1000.01;
+
+-- title: visits from a cost, with the visit joined to itself
+SELECT COUNT(*) FROM visits WHERE cost >= 1000;
+SELECT COUNT(*) FROM visits v JOIN visits w ON w.visit_id = v.visit_id AND w.patient_id = v.patient_id WHERE w.cost >= 1000.01;
+
+-- title: prescriptions of visits from a cost, with the visit joined and then asked for in EXISTS
+SELECT COUNT(*) FROM prescriptions p JOIN visits v ON v.visit_id = p.visit_id WHERE v.cost >= 1000;
+SELECT COUNT(*) FROM prescriptions p JOIN visits v ON v.visit_id = p.visit_id
+WHERE EXISTS (SELECT 1 FROM visits w WHERE w.visit_id = p.visit_id AND w.cost >= 1000.01);

@@ -575,3 +575,16 @@ SELECT COUNT(*) FROM visits v WHERE EXISTS (
   SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.prescribed_at::date - v.visit_date <= 7
 );
 SELECT COUNT(*) FROM visits v JOIN prescriptions p USING (visit_id) WHERE p.prescribed_at::date - v.visit_date <= 30;
+
+-- title: visits with a prescription beside all visits, by halves of the years
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01';
+SELECT COUNT(*) FROM visits v WHERE v.visit_date >= DATE '2024-01-01' AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id);
+SELECT COUNT(*) FROM visits v WHERE v.visit_date >= DATE '2024-07-01' AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id);
+SELECT COUNT(*) FROM visits v WHERE v.visit_date >= DATE '2024-01-01' AND NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id);
+
+-- title: visits with one drug, with another, with both, with neither
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'ibuprofen');
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'metformin');
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'ibuprofen')
+AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'metformin');
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug IN ('ibuprofen', 'metformin'));
