@@ -7,7 +7,8 @@ The residual D is what one region has and the other has not. It is narrow
     the number minus twice the deviation of the noise is not below: otherwise an answer whose noise happened to be large
     would open a way to the person in it. Between the two, (b) and (c) decide.
 (b) by cells: otherwise, if D is cut out of the minuend along axes with many cells, and has at most `narrow_cells` there.
-    Axes with few cells do not count: adding `region = 'north'` to a date of birth makes D smaller, not wider.
+    The axis with the fewest decides for each box: adding `region = 'north'` or `income > 5` to a date of birth makes D
+    smaller, not wider.
 (c) by share: otherwise, if the count of the minuend, or of the tightest counted region around D, gives fewer than
     `min_units` people for as many of its cells as D has. D is at most half of its minuend, if the minuend's count is
     taken, and at most a twentieth, if another region's is: a larger part was asked about openly.
@@ -137,10 +138,11 @@ def has_few_cells(
 
 
 def _cells(part: Side, around: Side, axes: Axes) -> int | None:
-    """The number of cells of the box along those fine axes on which it is smaller than `around`; None for none or
-    many.
+    """The fewest cells of the box on one of those fine axes on which it is smaller than `around`; None for none or many.
+
+    INVARIANT: a part of a narrow box is narrow. Conditions on further columns make a box smaller, never wider.
     """
-    found, fine = 1, False
+    found: int | None = None
     for name, cells in part.items():
         if not is_fine(axes[name]):
             continue
@@ -148,10 +150,9 @@ def _cells(part: Side, around: Side, axes: Axes) -> int | None:
         if whole is not None and without_null(whole) == without_null(cells):
             continue
         wide = axis_width(cells, axes[name])
-        if wide is None:
-            return None
-        found, fine = found * wide, True
-    return found if fine else None
+        if wide is not None:
+            found = wide if found is None else min(found, wide)
+    return found
 
 
 def narrowest_axis(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:

@@ -1023,3 +1023,15 @@ SELECT COUNT(*) FROM visits v JOIN visits w ON w.visit_id = v.visit_id AND w.pat
 SELECT COUNT(*) FROM prescriptions p JOIN visits v ON v.visit_id = p.visit_id WHERE v.cost >= 1000;
 SELECT COUNT(*) FROM prescriptions p JOIN visits v ON v.visit_id = p.visit_id
 WHERE EXISTS (SELECT 1 FROM visits w WHERE w.visit_id = p.visit_id AND w.cost >= 1000.01);
+
+-- title: everybody but one cost, beside a wide bound on another column
+SELECT COUNT(*) FROM visits WHERE cost >= 100;
+SELECT COUNT(*) FROM visits WHERE cost >= 100 AND NOT (cost = 308.71 AND visit_date > DATE '2020-01-05');
+
+-- title: everybody but one income of nearly all years of birth
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE NOT (income = 52311 AND birth_year > 1925);
+
+-- title: a cent more, and costs from a limit on nearly all days
+SELECT COUNT(*) FROM visits WHERE cost >= 1000;
+SELECT COUNT(*) FROM visits WHERE cost >= 1000 AND NOT (cost < 1000.01 AND visit_date >= DATE '2020-02-01');
