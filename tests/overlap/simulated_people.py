@@ -223,7 +223,8 @@ def _has(there: Counted, axis: RegionAxis, cells: Cells) -> NDArray[np.bool_]:
     values = there.columns[axis.name]
     if isinstance(cells, NameCells):
         listed = np.isin(there.names[axis.name], sorted(cells.values) or [""])
-        return (listed != cells.rest)[values]
+        wanted: NDArray[np.bool_] = listed != cells.rest
+        return wanted[values]
     mask = np.zeros(len(values), dtype=np.bool_)
     numbers = _numbers(there, axis)
     for first, last in cells.ranges:
