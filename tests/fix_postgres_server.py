@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from warm_python import forks
 
 from gateway.postgres_server import Lease
 from gateway.postgres_server.directories import Home, ServerDirectory
@@ -99,13 +100,13 @@ def open_gateway() -> Iterator[OpenGateway]:
     made: list[Gateway] = []
 
     def start(home: Path) -> Gateway:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _GATEWAY, str(home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        with forks():
+            process = subprocess.Popen(
+                [sys.executable, "-c", _GATEWAY, str(home)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
         made.append(Gateway(process))
         return made[-1]
 

@@ -135,7 +135,7 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     check.add_argument("paths", metavar="PATH", nargs="+", help="a directory of policies, or files")
     check.add_argument("--offline", action="store_true", help="do not look at the sources")
     check.add_argument("--json", action="store_true", help="print JSON")
-    _command(actions, "schema", "policy", "print the JSON Schema of a policy file")
+    _command(actions, "schema", "policy_diff", "print the JSON Schema of a policy file")
     explain = _command(
         actions,
         "explain",
@@ -162,7 +162,7 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     explain.add_argument("--json", action="store_true", help="print JSON")
     _settings(explain, _STATE_OPTIONS)
-    diff = _command(actions, "diff", "policy", "show what became wider and what narrower")
+    diff = _command(actions, "diff", "policy_diff", "show what became wider and what narrower")
     diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
     diff.add_argument("--json", action="store_true", help="print JSON")

@@ -1,4 +1,4 @@
-"""`gateway policy check | explain | schema | diff`."""
+"""`gateway policy check | explain`."""
 
 import argparse
 import json
@@ -31,9 +31,7 @@ from gateway.config import Settings
 from gateway.datasets.view import Question
 from gateway.errors import OperatorError, Refusal
 from gateway.overlap.auditor import audit
-from gateway.policy.diff import Change, differences
-from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_paths, read_policies
-from gateway.policy.model import policy_schema
+from gateway.policy.files.load import PolicyReading, read_paths, read_policies
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
@@ -41,12 +39,7 @@ from gateway.requests.request import Request
 
 
 def run(arguments: argparse.Namespace) -> int:
-    actions = {
-        "check": _check,
-        "explain": _explain,
-        "schema": _schema,
-        "diff": _diff,
-    }
+    actions = {"check": _check, "explain": _explain}
     return actions[arguments.action](arguments)
 
 
@@ -160,32 +153,3 @@ def _verdict(
         except Refusal as refusal:
             return False, (f"refused beside earlier answers: {refusal}", f"  hint: {refusal.hint}")
     return True, ("no earlier answer stands against it",)
-
-
-def _schema(arguments: argparse.Namespace) -> int:
-    del arguments
-    print(json.dumps(policy_schema(), indent=2))
-    return 0
-
-
-def _diff(arguments: argparse.Namespace) -> int:
-    changes = differences(_loaded(arguments.old), _loaded(arguments.new))
-    if arguments.json:
-        print(json.dumps({"changes": [vars(change) for change in changes]}, indent=2))
-    elif not changes:
-        print("nothing became wider or narrower")
-    else:
-        for change in changes:
-            print(_line(change))
-    return 0
-
-
-def _line(change: Change) -> str:
-    return f"{change.direction:9}{change.about}: {change.message}"
-
-
-def _loaded(path: str) -> LoadedPolicies:
-    (reading,) = read_paths([Path(path)], None)
-    if reading.loaded is None:
-        raise reading.problems[0]
-    return reading.loaded

@@ -1,12 +1,10 @@
 """Gateways whose threads charge as fast as they can; run as a program by `test_races.py`.
 
-Each is a process of its own. They are forked after all imports, one for each argument `READ,WRITE`: the descriptors
-that are its standard input and output. It reads its orders as one line of JSON, says `ready`, waits for a line,
-charges, and says what came of it as one line of JSON.
+Each is a process of its own. It reads its orders as one line of JSON, says `ready`, waits for a line, charges, and says
+what came of it as one line of JSON.
 """
 
 import json
-import os
 import sys
 import threading
 from fractions import Fraction
@@ -72,30 +70,5 @@ def serve() -> None:
     sys.stdout.write(json.dumps({"made": made, "attempts": attempts, "steps": steps}) + "\n")
 
 
-def main() -> None:
-    lines = [tuple(map(int, one.split(","))) for one in sys.argv[1:]]
-    forked = []
-    for read, write in lines:
-        pid = os.fork()
-        if pid == 0:
-            os.dup2(read, 0)
-            os.dup2(write, 1)
-            for line in lines:
-                for end in line:
-                    os.close(end)
-            status = 1
-            try:
-                serve()
-                sys.stdout.flush()
-                status = 0
-            finally:
-                os._exit(status)  # what was imported before the fork must not end twice
-        forked.append(pid)
-    for line in lines:
-        for end in line:
-            os.close(end)
-    sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forked))
-
-
 if __name__ == "__main__":
-    main()
+    serve()

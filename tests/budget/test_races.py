@@ -1,7 +1,6 @@
 """Several gateways and many threads spend one budget only once."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from fix_ledger import ALICE, BOB, CLINIC, Bank, Books, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
+from warm_python import forks
 
 from gateway.budget.account import Currency
 from gateway.config import Settings
@@ -29,21 +29,6 @@ class Outcome:
     steps: list[int]
 
 
-class _Line:
-    """The standard input and output of a process that is not there yet."""
-
-    def __init__(self, stack: ExitStack) -> None:
-        read, write = os.pipe()
-        self._told = stack.enter_context(os.fdopen(write, "w"))
-        said, theirs = os.pipe()
-        self.said = stack.enter_context(os.fdopen(said))
-        self.theirs = (read, theirs)
-
-    def write(self, line: str) -> None:
-        self._told.write(f"{line}\n")
-        self._told.flush()
-
-
 class Gateways:
     """Processes that start together and charge what they are told."""
 
@@ -54,37 +39,42 @@ class Gateways:
             "state_url": settings.state_url.get_secret_value(),
             "secret": AUDIT_SECRET.decode(),
         }
-        self._lines = [_Line(stack) for _ in orders]
-        theirs = [end for line in self._lines for end in line.theirs]
-        self._process = stack.enter_context(
-            subprocess.Popen(
-                [
-                    sys.executable,
-                    str(_PROGRAM),
-                    *("{},{}".format(*one.theirs) for one in self._lines),
-                ],
-                pass_fds=theirs,
-                env=own_environment(),
-            )
-        )
-        for end in theirs:
-            os.close(end)
-        for number, (line, order) in enumerate(zip(self._lines, orders, strict=True)):
-            line.write(json.dumps({**site, **order, "name": f"gateway-{number}"}))
-        for line in self._lines:
-            assert line.said.readline() == "ready\n"
+        self._processes = [stack.enter_context(_process()) for _ in orders]
+        for number, (one, order) in enumerate(zip(self._processes, orders, strict=True)):
+            _write(one, json.dumps({**site, **order, "name": f"gateway-{number}"}))
+        for one in self._processes:
+            assert one.stdout is not None
+            assert one.stdout.readline() == "ready\n"
 
     def go(self) -> None:
-        for line in self._lines:
-            line.write("go")
+        for one in self._processes:
+            _write(one, "go")
 
     @property
     def running(self) -> bool:
-        return self._process.poll() is None
+        return any(one.poll() is None for one in self._processes)
 
     def outcomes(self) -> list[Outcome]:
-        assert self._process.wait(timeout=60) == 0
-        return [Outcome(**json.loads(line.said.read())) for line in self._lines]
+        said = [one.communicate(timeout=60)[0] for one in self._processes]
+        assert {one.returncode for one in self._processes} == {0}
+        return [Outcome(**json.loads(one)) for one in said]
+
+
+def _process() -> "subprocess.Popen[str]":
+    with forks():
+        return subprocess.Popen(
+            [sys.executable, str(_PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=own_environment(),
+        )
+
+
+def _write(process: "subprocess.Popen[str]", line: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
 
 
 @pytest.mark.parametrize("currency", list(Currency))

@@ -11,8 +11,7 @@ import pytest
 from fix_gateway import no_gateway
 
 from gateway import cli
-from gateway.cli import budget, main
-from gateway.cli import policy as policy_command
+from gateway.cli import budget, main, policy_diff
 
 _LONG = "x" * 5_000
 
@@ -133,7 +132,7 @@ def test_interrupt_ends_a_command_without_a_word(
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(policy_command, "run", interrupted)
+    monkeypatch.setattr(policy_diff, "run", interrupted)
     assert main(["policy", "schema"]) == 128 + signal.SIGINT
     assert capsys.readouterr().err == ""
 

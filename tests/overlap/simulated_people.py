@@ -4,7 +4,7 @@ A row of a table is a row of arrays, one for each column; a region is read over 
 that is no column here (a count for each person) is not counted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -19,6 +19,7 @@ from gateway.regions.region import Region
 from gateway.regions.scope import ReleaseScope
 
 MANY = 20_000
+_FEW_GROUPS = 50  # a number for each person in each group is then less work than to sort the rows
 _EPOCH = date(1970, 1, 1)
 _SHOP = frozenset({"customers", "orders"})
 _SECONDS_OF_DAY = 86_400
@@ -30,6 +31,35 @@ class Rows:
 
     columns: dict[str, NDArray[np.int64] | NDArray[np.object_]]
     person: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Rows as they are counted: a name is its place in the list of all names of its column."""
+
+    columns: dict[str, NDArray[np.int64]]
+    names: dict[str, NDArray[np.str_]]
+    person: NDArray[np.int64]
+
+    def only(self, kept: NDArray[np.int64], columns: Collection[str]) -> "Counted":
+        """Some rows, with some columns."""
+        some = {name: self.columns[name][kept] for name in columns}
+        return Counted(some, self.names, self.person[kept])
+
+
+@cache
+def _counted_rows(table: str) -> Counted:
+    """The rows of a table; its texts are compared once here, and not for each region."""
+    there = rows(table)
+    columns, names = {}, {}
+    for name, values in there.columns.items():
+        if values.dtype == np.object_:
+            known = {one: place for place, one in enumerate(dict.fromkeys(values.tolist()))}
+            names[name] = np.array([str(one) for one in known])
+            columns[name] = np.array([known[one] for one in values.tolist()], dtype=np.int64)
+        else:
+            columns[name] = values.astype(np.int64, copy=False)
+    return Counted(columns, names, there.person)
 
 
 @cache
@@ -128,28 +158,32 @@ def counted(scope: ReleaseScope, most: int = 1) -> tuple[int, ...] | None:
     """How many people are in each group, in the order of the keys' product; of several rows each, as rows tell it."""
     if any(one.cells is None or one.axis is None for one in scope.keys):
         return None
-    there = rows(max(scope.tables, key=lambda one: one in {"visits", "stays", "orders"}))
+    there = _counted_rows(max(scope.tables, key=lambda one: one in {"visits", "stays", "orders"}))
     named = {one.name for one in scope.region.axes} | {
         one.axis.name for one in scope.keys if one.axis
     }
     if not named <= set(there.columns):
         return None
     kept = np.flatnonzero(_inside(scope.region, there))
-    inside = Rows({name: there.columns[name][kept] for name in named}, there.person[kept])
+    inside = there.only(kept, named)
     sizes = [len(key.cells or ()) for key in scope.keys]
     group = np.zeros(len(kept), dtype=np.int64)
     for key, size in zip(scope.keys, sizes, strict=True):
         if key.axis is not None:
             place = _places(inside, key.axis, key.cells or ())
             group = np.where((place < 0) | (group < 0), -1, group * size + place)
-    pairs, each = np.unique(
-        group[group >= 0] * MANY + inside.person[group >= 0], return_counts=True
-    )
-    totals = np.bincount(pairs // MANY, np.minimum(each, most), minlength=prod(sizes))
+    listed = group >= 0
+    pairs = group[listed] * MANY + inside.person[listed]
+    if prod(sizes) <= _FEW_GROUPS:
+        each = np.bincount(pairs, minlength=prod(sizes) * MANY).reshape(-1, MANY)
+        totals = np.minimum(each, most).sum(1)
+    else:
+        pairs, each = np.unique(pairs, return_counts=True)
+        totals = np.bincount(pairs // MANY, np.minimum(each, most), minlength=prod(sizes))
     return tuple(int(one) // most for one in totals)
 
 
-def _places(there: Rows, axis: RegionAxis, groups: Sequence[Cells]) -> NDArray[np.int64]:
+def _places(there: Counted, axis: RegionAxis, groups: Sequence[Cells]) -> NDArray[np.int64]:
     """For each row the place of its group; -1 if it is in none."""
     place = np.full(len(there.person), -1, dtype=np.int64)
     if isinstance(groups[0], NameCells) or not all(len(one.ranges) <= 1 for one in _steps(groups)):
@@ -165,9 +199,9 @@ def _places(there: Rows, axis: RegionAxis, groups: Sequence[Cells]) -> NDArray[n
     return place
 
 
-def _numbers(there: Rows, axis: RegionAxis) -> NDArray[np.int64]:
+def _numbers(there: Counted, axis: RegionAxis) -> NDArray[np.int64]:
     """The cells of a column: moments are microseconds, whatever step is declared."""
-    values = there.columns[axis.name].astype(np.int64)
+    values = there.columns[axis.name]
     return values if axis.name == "orders.ordered_at" else values * axis.stride
 
 
@@ -175,7 +209,7 @@ def _steps(groups: Sequence[Cells]) -> Iterator[StepCells]:
     return (one for one in groups if isinstance(one, StepCells))
 
 
-def _inside(region: Region, there: Rows) -> NDArray[np.bool_]:
+def _inside(region: Region, there: Counted) -> NDArray[np.bool_]:
     mask = np.zeros(len(there.person), dtype=np.bool_)
     for box in region.boxes:
         one = np.ones(len(there.person), dtype=np.bool_)
@@ -185,11 +219,12 @@ def _inside(region: Region, there: Rows) -> NDArray[np.bool_]:
     return mask
 
 
-def _has(there: Rows, axis: RegionAxis, cells: Cells) -> NDArray[np.bool_]:
+def _has(there: Counted, axis: RegionAxis, cells: Cells) -> NDArray[np.bool_]:
     values = there.columns[axis.name]
     if isinstance(cells, NameCells):
-        listed = np.isin(values.astype(str), sorted(cells.values) or [""])
-        return ~listed if cells.rest else listed
+        listed = np.isin(there.names[axis.name], sorted(cells.values) or [""])
+        wanted: NDArray[np.bool_] = listed != cells.rest
+        return wanted[values]
     mask = np.zeros(len(values), dtype=np.bool_)
     numbers = _numbers(there, axis)
     for first, last in cells.ranges:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from laws import for_each
 from overlap.rolling import Dashboard, rolled
 
@@ -130,7 +131,9 @@ HONEST = (
 )
 
 
-@for_each("board", HONEST)
+@pytest.mark.parametrize(
+    "board", HONEST, ids=lambda one: one.title
+)  # seconds each: not all in one process
 def test_dashboard_rolls_for_a_month(board: Dashboard) -> None:
     """Every tile is answered on every day."""
     found = rolled(board)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from warm_python import forks
 
 from gateway.errors import Code, OperatorError
 from gateway.state import anchor as module
@@ -152,14 +153,15 @@ for number in range(1, count + 1):
 @pytest.mark.gateway
 def test_anchor_loses_no_line_when_processes_and_threads_write_at_once(path: Path) -> None:
     """Three processes and two threads append and rewrite together; every last word is there."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", _WRITER, str(path), KEY.decode(), f"process-{number}", "150"],
-            stdin=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(3)
-    ]
+    processes = []
+    for number in range(3):
+        with forks():
+            arguments = [str(path), KEY.decode(), f"process-{number}", "150"]
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", _WRITER, *arguments], stdin=subprocess.PIPE, text=True
+                )
+            )
     shared = Anchor(path, KEY)
 
     def write(name: str) -> None:

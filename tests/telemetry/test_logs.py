@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fix_gateway import no_gateway
+from warm_python import forks
 
 import gateway
 from gateway import events
@@ -60,13 +61,14 @@ def kinds() -> list[type[Event]]:
 
 def said(log_format: str, script: str = _SAY % NASTY) -> list[str]:
     """What a process of its own writes to its log: setting logging up would change this one's."""
-    done = subprocess.run(
-        [sys.executable, "-c", script, log_format, *MODULES],
-        env=no_gateway(),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    with forks():
+        done = subprocess.run(
+            [sys.executable, "-c", script, log_format, *MODULES],
+            env=no_gateway(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     assert done.stdout == b""
     return done.stderr.decode().split("\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from warm_python import forks
 
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
@@ -118,15 +119,17 @@ def test_key_is_one_when_several_processes_make_it_at_once(tmp_path: Path) -> No
         "print('ready', flush=True); sys.stdin.readline()\n"
         "print(load_audit_key(settings).secret.hex())"
     )
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
+    racers = []
+    for _ in range(4):
+        with forks():
+            racers.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", script, str(tmp_path)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
     for racer in racers:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"

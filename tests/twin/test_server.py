@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from fix_postgres_server import gone as has_ended
 from fix_twin import CLINIC, ENDLESS, as_gateway, life_of, state
+from warm_python import forks
 
 from gateway.errors import OperatorError
 from gateway.events import Event, TwinLost, TwinNotStarted, TwinStarted
@@ -41,13 +42,13 @@ def gateway_process(twin_home: Path) -> Iterator[Callable[[], "subprocess.Popen[
     made: list[subprocess.Popen[str]] = []
 
     def start() -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
-            [sys.executable, "-c", _GATEWAY, str(twin_home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        with forks():
+            process = subprocess.Popen(
+                [sys.executable, "-c", _GATEWAY, str(twin_home)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
         made.append(process)
         return process
 

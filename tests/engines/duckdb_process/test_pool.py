@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from warm_python import forks
 
 from gateway.cancellation import CancelEvent
 from gateway.engines.duckdb_process.frames import Row
@@ -389,7 +390,9 @@ process = held.enter_context(pool.lease("alice", 60)).process
 threading.Thread(target=lambda: list(process.run(HEAVY, (), monotonic() + 60))).start()
 print(zygote_of(pool), children_of(zygote_of(pool))[-1], flush=True)
 """
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as gateway:
+    with forks():
+        gateway = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    with gateway:
         assert gateway.stdout is not None
         try:
             every = [int(one) for one in gateway.stdout.readline().split()]
