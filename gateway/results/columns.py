@@ -1,6 +1,7 @@
-"""Column metadata and cell intervals of an answer: whether a column is noisy, and how much."""
+"""Column metadata and cell intervals of an answer: whether a column is noisy, how much, and its widest margin."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -78,6 +79,49 @@ def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> IntervalRow
                 before = formed[at]  # a row comes from one of two releases
                 formed[at] = own if before is None else own.filled(before)
     return IntervalRows(formed, len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMargin:
+    """How far off the cells of a noisy column may be: half of its widest 95 % interval, or the rows by which a choice
+    misses its aim; neither, where only the rows of the answer could tell.
+    """
+
+    name: str
+    margin: float | None
+    rank_error: int | None
+
+
+def widest_margins(
+    cut: Cut, noisy: Noisy, small: Mapping[str, frozenset[int]]
+) -> tuple[ColumnMargin, ...]:
+    """The margins of the noisy columns, over all groups of their releases, except those in `small`, which are blank.
+
+    HAVING and LIMIT are not applied yet, so a margin may be that of a group that is not shown.
+    """
+    widest: dict[int, float] = {}
+    for cells in () if cut.traced is None else cut.traced.readings:
+        release = noisy[cells.name]
+        shown = np.ones(release.rows, dtype=np.bool_)
+        shown[list(small.get(cells.name, ()))] = False
+        forms = list(dict.fromkeys(one for one in cells.forms if one is not None))
+        found = dict(zip(forms, release.intervals(*forms), strict=True))
+        halves = {form: _widest(IntervalEnds.of(one).where(shown)) for form, one in found.items()}
+        for place, form in enumerate(cells.forms):
+            half = None if form is None else halves[form]
+            if half is not None:
+                widest[place] = max(half, widest.get(place, 0.0))
+    return tuple(
+        ColumnMargin(column.name, widest.get(place), column.rank_error)
+        for place, column in enumerate(answer_columns(cut, noisy))
+        if column.noisy
+    )
+
+
+def _widest(column: IntervalEnds) -> float | None:
+    if not column.there.any():
+        return None
+    return float(np.max((column.high - column.low)[column.there])) / 2
 
 
 def in_ranges(releases: Iterable[AnalyzedRelease]) -> tuple[str, ...]:
