@@ -84,12 +84,16 @@ def _texts(lines: Iterable[NoticeLine], kind: NoticeKind) -> tuple[str, ...]:
 
 
 def _summary(done: Released, reused: tuple[str, ...], quota: QuotaBalance | None) -> str:
-    """Price, quota and margins in one line; nothing for an answer without noise, which has neither."""
-    if not done.noisy:
+    """Price, quota and margins in one line; nothing for a statement that measures nothing.
+
+    `reused` says what was charged, too, where the whole answer came from the cache.
+    """
+    quote = done.bill.quote
+    if quote.plan is None:
         return ""
+    price = "" if reused and quote.reused is not None else _price(done.bill)
     margins = widest_margins(done.query.cut, done.noisy, done.small)
-    parts = (_price(done.bill), *reused, _quota(quota), _margins(margins))
-    return "; ".join(filter(None, parts))
+    return "; ".join(filter(None, (price, *reused, _quota(quota), _margins(margins))))
 
 
 def _price(bill: Bill) -> str:
@@ -113,7 +117,8 @@ def _margins(margins: tuple[ColumnMargin, ...]) -> str:
     """The largest 95 % margin of each column: of the first ones, if there are many."""
     told = "; ".join(filter(None, [_known(margins), _unknown(margins)]))
     more = len(margins) - _MOST_COLUMNS
-    return f"{told}, and {more} more columns" if more > 0 else told
+    columns = "column" if more == 1 else "columns"
+    return f"{told}, and {more} more {columns}" if more > 0 else told
 
 
 def _known(margins: tuple[ColumnMargin, ...]) -> str:
