@@ -32,7 +32,7 @@ _FOR_NOTHING: Final = "answered from an earlier release, nothing charged"
 _FROM_EARLIER: Final = (
     "answered from an earlier release, charged to accounts that had not paid for it"
 )
-_LEAN: Final = 0.006  # each end is rounded outward by a hundredth of the margin at most
+_LEAN: Final = 0.001  # each end is rounded outward by a thousandth of the margin at most
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -181,7 +181,7 @@ def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
     if isinstance(cell, int | float):
         below, above = cell - low, high - cell
         if abs(above - below) <= _LEAN * (abs(above) + abs(below)):
-            return f"± {margin_text(max(above, below))}"
+            return f"± {margin_text((above + below) / 2)}"
     return "[{}, {}]".format(*end_texts(low, high))
 
 

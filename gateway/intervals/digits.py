@@ -5,15 +5,16 @@ depends on who reads.
 
 - **Values keep all digits** wherever a program reads them: on the wire, in JSON, CSV and Arrow. A column has its SQL type,
   sums of cells are the cells' total, and an answer that is reused or rolled up is the stored integers' own.
-- **Ends of intervals**, wherever they are given, lose the decimals below a hundredth of the margin: `round_outward`.
-  Ends that are whole numbers stay as they are, so the interval of a count lies evenly around it.
+- **Ends of intervals**, wherever they are given, lose the decimals below a thousandth of the margin: `round_outward`. So an
+  interval is hardly wider than the margin that an accuracy promises. Whole ends stay as they are, so the interval of a
+  count lies evenly around it.
 - **For people** (a table of the command line, a notice, EXPLAIN) a margin has three digits, an end as many as the margin
   leaves it, and a value no decimals below that. Whole numbers keep their digits: zeros in their place would look exact.
 
 All of this is post-processing of released values, and depends on nothing else.
 
-INVARIANT: a rounded interval contains the interval that it was made from, and each end moves by at most a hundredth of
-the margin. A rounded margin is not below the margin, up to errors of floats.
+INVARIANT: a rounded interval contains the interval that it was made from, and each end moves by at most a
+thousandth of the margin. A rounded margin is not below the margin, up to errors of floats.
 """
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -24,21 +25,22 @@ import numpy as np
 
 from gateway.columnar.intervals import IntervalEnds
 
-_PLACES: Final = 2  # digits of a margin behind its first
+_PLACES: Final = 2  # digits of a margin behind its first, for people
+_KEPT: Final = 3  # of ends, for programs
 _MOST: Final = 15  # decimals: beyond these a double has no digits to round
 _WHOLE: Final = 2.0**53  # from here on, doubles have no decimals
 _MARGIN: Final = Context(prec=_PLACES + 1, rounding=ROUND_CEILING)
 
 
 def round_outward(column: IntervalEnds) -> IntervalEnds:
-    """The intervals without the decimals that are below a hundredth of their margins."""
+    """The intervals without the decimals that are below a thousandth of their margins."""
     low, high = column.low, column.high
     with np.errstate(
         all="ignore"
     ):  # rows without an interval, and those of no width, stay as they are
         first = np.floor(np.log10((high - low) / 2))
         known = np.isfinite(first)
-        places = np.maximum(_PLACES - np.where(known, first, 0), 0)
+        places = np.maximum(_KEPT - np.where(known, first, 0), 0)
         powers = 10.0**places
         downward, upward = np.floor(low * powers), np.ceil(high * powers)
         known &= places <= _MOST

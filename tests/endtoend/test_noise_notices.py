@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, shown
-from endtoend.clinic_policy import clinic_policy
+from endtoend.clinic_policy import noisy_policies
 from endtoend.conftest import Sources
 from fix_servers import SharedServers
 
@@ -21,22 +21,8 @@ _WIDER = "the 95 % margin is larger than the value in "
 @pytest.fixture(scope="module")
 def cheap(sources: Sources, servers: SharedServers) -> Iterator[AskedGateway]:
     """Two datasets whose answers have the usual noise, in either currency; a question may cost at most 1."""
-    values = {
-        "PRICE": "0.05",
-        "MOST": "1",
-        "BUDGET": "100",
-        "GROUPS": "10000",
-        "REUSE": "{max_age: 7d}",
-    }
-    kinds = {"laplace": "laplace", "gaussian": "gaussian", "ranged": "laplace"}
-    policies = {
-        name: clinic_policy(
-            {**values, "DATASET": name, "SOURCE": name.upper(), "MECHANISM": mechanism}
-        )
-        for name, mechanism in kinds.items()
-    }
-    policies["ranged"] += "answers: {report: {count: 10}}\n"
-    places = zip(kinds, (sources.plain, sources.duckdb, sources.listed), strict=True)
+    policies = noisy_policies("0.05", "1", "100")
+    places = zip(policies, (sources.plain, sources.duckdb, sources.listed), strict=True)
     urls = {name.upper(): shown(url) for name, url in places}
     with a_gateway(policies, urls, servers) as opened:
         yield opened

@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, shown
-from endtoend.clinic_policy import SUBJECTS, clinic_policy
+from endtoend.clinic_policy import SUBJECTS, noisy_policies
 from endtoend.conftest import Sources
 from fix_servers import SharedServers
 from laws import for_each
@@ -51,27 +51,13 @@ class Told:
 @pytest.fixture(scope="module")
 def told(sources: Sources, servers: SharedServers) -> Iterator[Told]:
     """Datasets with noise in both currencies, and one with a monthly limit and results in ranges."""
-    values = {
-        "PRICE": "0.5",
-        "MOST": "50",
-        "BUDGET": "1000",
-        "GROUPS": "10000",
-        "REUSE": "{max_age: 7d}",
-    }
-    kinds = {"laplace": "laplace", "gaussian": "gaussian", "ranged": "laplace"}
-    policies = {
-        name: clinic_policy(
-            {**values, "DATASET": name, "SOURCE": name.upper(), "MECHANISM": mechanism}
-        )
-        for name, mechanism in kinds.items()
-    }
+    policies = noisy_policies("0.5", "50", "1000")
     own = "    budget: {epsilon: 1000}\n"
     assert own in policies["ranged"]
     monthly = "    budget: {epsilon: 1000, window: {every: month, epsilon: 200}}\n"
     policies["ranged"] = policies["ranged"].replace(own, monthly, 1)
-    policies["ranged"] += "answers: {report: {count: 10}}\n"
     places = (sources.plain, sources.duckdb, sources.listed)
-    urls = {name.upper(): shown(url) for name, url in zip(kinds, places, strict=True)}
+    urls = {name.upper(): shown(url) for name, url in zip(policies, places, strict=True)}
     subjects = SUBJECTS + "".join(
         f"{name}: {{role: researcher, purposes: [care-quality]}}\n" for name in ("zoe", "yan")
     )

@@ -28,12 +28,12 @@ def _rounded(low: float, high: float) -> Interval:
 def test_rounded_interval_contains_the_interval_and_is_hardly_wider(
     low: float, width: float
 ) -> None:
-    """By a hundredth of the margin at each end, at most; errors of floats apart."""
+    """By a thousandth of the margin at each end, at most; errors of floats apart."""
     high = low + width
     found = _rounded(low, high)
     assert found is not None
     assert found[0] <= low <= high <= found[1]
-    most = Fraction(high - low) / 200 + Fraction(max(abs(low), abs(high), 1e-300)) / 2**50
+    most = Fraction(high - low) / 2000 + Fraction(max(abs(low), abs(high), 1e-300)) / 2**50
     assert Fraction(low) - Fraction(found[0]) <= most
     assert Fraction(found[1]) - Fraction(high) <= most
 
@@ -49,14 +49,14 @@ def test_whole_ends_stay_as_they_are(value: int, margin: int) -> None:
     "case",
     [
         ((51203.127364, 53621.98726), (51203.0, 53622.0)),
-        ((12.34567, 14.56789), (12.34, 14.57)),
-        ((0.0012345, 0.0098765), (0.00123, 0.00988)),
-        ((-1.23456, 1.23456), (-1.24, 1.24)),
+        ((12.34567, 14.56789), (12.345, 14.568)),
+        ((0.0012345, 0.0098765), (0.001234, 0.009877)),
+        ((-1.23456, 1.23456), (-1.235, 1.235)),
         ((7.0, 7.0), (7.0, 7.0)),
         ((0.123456789, 0.123456789), (0.123456789, 0.123456789)),
     ],
 )
-def test_ends_have_two_digits_behind_the_first_of_the_margin(
+def test_ends_have_three_digits_behind_the_first_of_the_margin(
     case: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
     """Decimals alone go; an interval of no width has nothing to round."""
@@ -71,7 +71,7 @@ def test_rows_without_an_interval_have_none_afterwards() -> None:
         np.array([nan, 4.56789, inf]),
         np.array([False, True, False]),
     )
-    assert list(round_outward(column)) == [None, (1.23, 4.57), None]
+    assert list(round_outward(column)) == [None, (1.234, 4.568), None]
     assert len(round_outward(IntervalEnds.none(0))) == 0
 
 
