@@ -16,10 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.binding.bound import PassThrough
+from gateway.budget.account import analyst_account
+from gateway.budget.report import QuotaBalance, quota_left
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Question
 from gateway.pricing.accuracy import price_for_accuracy
-from gateway.requests.request import Answer, Estimate
+from gateway.requests.request import Answer, Estimate, NoticeDetail
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
@@ -127,7 +129,18 @@ def release(
         grid.step_ms = dataset.policy.results.reply_grid_ms
         if isinstance(bound.bound, PassThrough):
             return DeferredStatement(None)
-        return defer_query(release_query(services, dataset, bound, record, cancelled))
+        done = release_query(services, dataset, bound, record, cancelled)
+        detail = question.request.notices
+        quota = None if detail is NoticeDetail.OFF else own_quota(services, question, dataset)
+        return defer_query(done, detail, quota)
+
+
+def own_quota(
+    services: Services, question: Question, dataset: ServedDataset
+) -> QuotaBalance | None:
+    """What the analyst's own account has left after the charge; no other account is read."""
+    name = analyst_account(question.subject.name, dataset.policy.name)
+    return services.journal.read(lambda draft: quota_left(draft, services.now(), name))
 
 
 def estimate(services: Services, question: Question) -> Estimate:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from functools import partial
 
 from sqlalchemy import Connection
 
@@ -62,6 +63,27 @@ class AccountBalance:
     largest: LargestLimits
 
 
+@dataclass(frozen=True)
+class QuotaBalance:
+    """What is left of one account: of its lifetime limit, and of its window if it has one."""
+
+    epsilon_limit: Epsilon
+    epsilon_remaining: Epsilon
+    window: RateLimitBalance | None
+
+
+def quota_left(draft: Draft, now: datetime, name: str) -> QuotaBalance | None:
+    """The account of this name as it stands in the journal; None if it is not open."""
+    account = find_account(draft, name)
+    if account is None:
+        return None
+    balance = balance_of(draft, name)
+    limit = Epsilon(account.as_epsilon(account.cap))
+    left = _left(limit, account.as_epsilon(balance.spent))
+    window = _window_of(account, balance, partial(_spent_before, draft, account, balance), now)
+    return QuotaBalance(limit, left, window)
+
+
 def standings(
     connection: Connection, now: datetime, *, dataset: str | None = None
 ) -> list[AccountBalance]:
@@ -104,11 +126,13 @@ def _standing(connection: Connection, account: Account, now: datetime) -> Accoun
 def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance:
     balance = balance_of(draft, account.name)
 
-    def before(start: datetime) -> Fraction:
-        # a period without a charge is not in memory: a late charge may still fall before it
-        return balance.spent if balance.at < start else spent_before(draft, account.name, start)
-
+    before = partial(_spent_before, draft, account, balance)
     return _shown(account, balance, before, now, limits_ever(draft, account.name))
+
+
+def _spent_before(draft: Draft, account: Account, balance: Balance, start: datetime) -> Fraction:
+    # a period without a charge is not in memory: a late charge may still fall before it
+    return balance.spent if balance.at < start else spent_before(draft, account.name, start)
 
 
 def _shown(
@@ -121,25 +145,31 @@ def _shown(
     spent = account.as_epsilon(balance.spent)
     # of the ledger's account this differs from the epsilon of its cap where that was changed
     limit = account.as_epsilon(account.cap)
-    limits, largest = account.limits, largest_limits(account, ever, balance)
-    window = None
-    if limits.window is not None:
-        moment = max(now, balance.at)
-        given = balance.spent - before(limits.window.every.start(moment))
-        window = _window(limits.window, account.as_epsilon(given), moment)
+    largest = largest_limits(account, ever, balance)
     return AccountBalance(
         account.name,
         account.ledger.name.removeprefix(_PREFIX),
         Epsilon(limit),
         Epsilon(spent),
         _left(Epsilon(limit), spent),
-        limits.delta,
-        window,
+        account.limits.delta,
+        _window_of(account, balance, before, now),
         quota_guarantee(account, largest),
         released_guarantee(account, balance.spent, largest),
         account,
         largest,
     )
+
+
+def _window_of(
+    account: Account, balance: Balance, before: Callable[[datetime], Fraction], now: datetime
+) -> RateLimitBalance | None:
+    window = account.limits.window
+    if window is None:
+        return None
+    moment = max(now, balance.at)
+    given = balance.spent - before(window.every.start(moment))
+    return _window(window, account.as_epsilon(given), moment)
 
 
 def _window(window: RateLimit, spent: Fraction, moment: datetime) -> RateLimitBalance:

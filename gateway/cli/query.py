@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, Context, Decimal
 from functools import partial
 from types import FrameType
 from typing import Any, Final
@@ -21,6 +20,7 @@ from gateway.cli.output import print_table, print_warning, printable
 from gateway.errors import Code, OperatorError
 from gateway.frontends.rest.gateway_api import QueryApi
 from gateway.frontends.rest.response import answer_body
+from gateway.intervals.digits import end_texts, margin_text, value_text
 from gateway.policy.in_force import Cause
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import estimate_json
@@ -32,7 +32,7 @@ _FOR_NOTHING: Final = "answered from an earlier release, nothing charged"
 _FROM_EARLIER: Final = (
     "answered from an earlier release, charged to accounts that had not paid for it"
 )
-_MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
+_LEAN: Final = 0.001  # each end is rounded outward by a thousandth of the margin at most
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -150,7 +150,7 @@ def _print_answer(body: dict[str, Any]) -> None:
 def _row(row: Sequence[Any], intervals: Sequence[Any], wide: Sequence[int]) -> list[str]:
     cells: list[str] = []
     for place, cell in enumerate(row):
-        cells.append(_cell(cell))
+        cells.append(_noisy_cell(cell, intervals[place]))
         if place in wide:
             cells.append(_margin(cell, intervals[place]))
     return cells
@@ -164,22 +164,29 @@ def _cell(cell: Any) -> str:  # noqa: ANN401  # JSON
     return _number(cell) if isinstance(cell, float) else printable(str(cell))
 
 
+def _noisy_cell(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
+    """The cell without decimals that are far below its margin."""
+    if isinstance(cell, float) and _are_numbers(ends):
+        return value_text(cell, (ends[1] - ends[0]) / 2)
+    return _cell(cell)
+
+
 def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
-    """`± margin` if the interval is symmetric, otherwise its ends."""
+    """`± margin` if the interval is symmetric up to its rounding, otherwise its ends."""
     if ends is None:
         return ""
+    if not _are_numbers(ends):
+        return f"[{_cell(ends[0])}, {_cell(ends[1])}]"
     low, high = ends
-    if all(isinstance(one, int | float) for one in (cell, low, high)):
+    if isinstance(cell, int | float):
         below, above = cell - low, high - cell
-        if abs(above - below) <= 1e-6 * (abs(above) + abs(below)):
-            return f"± {_short((above + below) / 2)}"
-    return f"[{_cell(low)}, {_cell(high)}]"
+        if abs(above - below) <= _LEAN * (abs(above) + abs(below)):
+            return f"± {margin_text((above + below) / 2)}"
+    return "[{}, {}]".format(*end_texts(low, high))
 
 
-def _short(margin: float) -> str:
-    """The margin with three digits, rounded up; float errors do not count."""
-    known = Decimal(f"{margin:.12g}")
-    return format(_MARGIN.plus(known).normalize(_MARGIN), "f")
+def _are_numbers(ends: Any) -> bool:  # noqa: ANN401  # JSON
+    return ends is not None and all(isinstance(one, int | float) for one in ends)
 
 
 def _print_estimate(body: dict[str, Any]) -> None:
@@ -199,7 +206,7 @@ def _print_estimate(body: dict[str, Any]) -> None:
 def _expected(margin: Any) -> str:  # noqa: ANN401  # JSON
     if margin is None:
         return ""
-    return f"± {_short(margin) if isinstance(margin, float) else _cell(margin)}"
+    return f"± {margin_text(margin) if isinstance(margin, float) else _cell(margin)}"
 
 
 def _print_notices(body: dict[str, Any]) -> None:

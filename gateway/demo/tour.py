@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +13,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from gateway.errors import Code, OperatorError
+from gateway.intervals.digits import margin_text, value_text
 
 _PATIENCE_S = 20
 # A proxy in the environment must not be asked about ourselves.
@@ -163,11 +165,10 @@ def _answer(reply: Reply) -> list[str]:
 
 
 def _cell(value: object, interval: list[float] | None) -> str:
-    shown = f"{value:,.2f}".removesuffix(".00") if isinstance(value, int | float) else str(value)
-    if interval is None:
-        return shown
-    low, high = interval
-    return f"{shown} ± {(high - low) / 2:,.0f}"
+    if interval is None or not isinstance(value, int | float):
+        return f"{value:,.2f}".removesuffix(".00") if isinstance(value, int | float) else str(value)
+    half = (interval[1] - interval[0]) / 2
+    return f"{Decimal(value_text(value, half)):,} ± {Decimal(margin_text(half)):,}"
 
 
 def _ready(reply: Reply) -> list[str]:

@@ -29,6 +29,23 @@ class UnsupportedItems(StrEnum):
     NULL = "null"
 
 
+class NoticeDetail(StrEnum):
+    """How much a connection is told beside the rows: see `gateway.stages.notices`."""
+
+    OFF = "off"
+    BRIEF = "brief"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A message beside an answer, in PostgreSQL's fields: one line, lines of details, and lines that advise."""
+
+    message: str
+    detail: tuple[str, ...] = ()
+    hint: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class NullItem:
     """An item that is NULL in the answer, by its name in the result, and the refusal that it has by itself."""
@@ -106,8 +123,9 @@ class Request:
     `parameters` are texts as PostgreSQL reads them, `types` the types that the client gives them, as
     PostgreSQL's type numbers; `idempotency` is the client's key and a digest of its request; `zone` is the
     session's time zone, `search_path` its search path, or None for the dataset's. `fresh`: no earlier answer may be
-    reused. `unsupported` says whether items that cannot be answered refuse the statement. `address` is the peer of the connection, and `tls` says whether the connection is encrypted; a proxy in front
-    of the gateway is the peer.
+    reused. `unsupported` says whether items that cannot be answered refuse the statement, `notices` how much a
+    connection is told. `address` is the peer of the connection, and `tls` says whether the connection is encrypted; a
+    proxy in front of the gateway is the peer.
     """
 
     sql: str
@@ -124,6 +142,7 @@ class Request:
     tls: bool = False
     search_path: str | None = None
     unsupported: UnsupportedItems = UnsupportedItems.REFUSE
+    notices: NoticeDetail = NoticeDetail.FULL
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,27 @@
-"""Column metadata and cell intervals of an answer: whether a column is noisy, and how much."""
+"""Column metadata and cell intervals of an answer: whether a column is noisy, how much, and its widest margin."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from math import nan
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gateway.binding.bound import Bound, Cut, ResultColumn, TracedSql
-from gateway.columnar.intervals import IntervalEnds, IntervalRows
+from gateway.columnar.intervals import Floats, IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row, TextRows, Texts
 from gateway.noise.combined_noise import AnyNoise, CombinedNoise
 from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import DiscreteLaplace
+from gateway.plan.fields import NUMBERS
 from gateway.plan.formulas import AggregateRef, Form
 from gateway.policy.rounding import range_notices
 from gateway.requests.request import AnswerColumn
 from gateway.results.rollup import NoisyRelease, PricedRelease
-from gateway.sensitivity.formulas import Linear
+from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.formulas import CurveFormula, Linear
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet
 
 Noisy = Mapping[str, NoisyRelease]
@@ -78,6 +82,84 @@ def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> IntervalRow
                 before = formed[at]  # a row comes from one of two releases
                 formed[at] = own if before is None else own.filled(before)
     return IntervalRows(formed, len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMargin:
+    """How far off the cells of a noisy column may be: the largest distance to an end of their 95 % intervals, or the rows
+    by which a choice misses its aim; neither, where only the rows of the answer could tell.
+    """
+
+    name: str
+    margin: float | None
+    rank_error: int | None
+
+
+def widest_margins(
+    cut: Cut, noisy: Noisy, small: Mapping[str, frozenset[int]]
+) -> tuple[ColumnMargin, ...]:
+    """The margins of the noisy columns, over all groups of their releases, except those in `small`, which are blank.
+
+    HAVING and LIMIT are not applied yet, so a margin may be that of a group that is not shown. Columns of interval ends,
+    and those of releases without a group, have no margin to speak of and are left out.
+    """
+    widest: dict[int, float] = {}
+    silent = {place for place, _ in enumerate(cut.result or ()) if _is_end(cut, place)}
+    for cells in () if cut.traced is None else cut.traced.readings:
+        release = noisy[cells.name]
+        shown = np.ones(release.rows, dtype=np.bool_)
+        shown[list(small.get(cells.name, ()))] = False
+        forms = list(dict.fromkeys(one for one in cells.forms if one is not None))
+        found = dict(zip(forms, release.intervals(*forms), strict=True))
+        halves = {
+            form: _widest(release, form, IntervalEnds.of(one).where(shown))
+            for form, one in found.items()
+        }
+        for place, form in enumerate(cells.forms):
+            half = None if form is None else halves[form]
+            if half is not None:
+                widest[place] = max(half, widest.get(place, 0.0))
+            elif form is not None and not release.rows:
+                silent.add(place)
+    return tuple(
+        ColumnMargin(column.name, widest.get(place), column.rank_error)
+        for place, column in enumerate(answer_columns(cut, noisy))
+        if column.noisy and (place in widest or place not in silent)
+    )
+
+
+def _is_end(cut: Cut, place: int) -> bool:
+    """Whether a column consists of ends of intervals."""
+    reads = frozenset() if cut.again is None else cut.again.reads[place]
+    return bool(reads) and all(one.release and one.place is None for one in reads)
+
+
+def _widest(release: NoisyRelease, form: Form, column: IntervalEnds) -> float | None:
+    """Half of the widest interval; of one that need not be even, the largest distance from a value to an end."""
+    reach = (column.high - column.low) / 2
+    there = column.there
+    values = _leaning_values(release, form)
+    if values is not None:
+        reach = np.maximum(values - column.low, column.high - values)
+        there = there & np.isfinite(values)
+    return float(np.max(reach[there])) if there.any() else None
+
+
+def _leaning_values(release: NoisyRelease, form: Form) -> Floats | None:
+    """The values of a choice or a deviation, whose intervals lean to one side; None for others."""
+    rolled = release.priced.rolled
+    if not isinstance(form, AggregateRef) or any(rolled.ranges[form.place : form.place + 1]):
+        return None
+    formulas = [level.formulas[form.place] for level in rolled.levels]
+    _, measure = rolled.plan.measures[form.place]
+    leans = any(isinstance(one, Chosen | CurveFormula) for one in formulas)
+    if not leans or measure.type.family not in NUMBERS:
+        return None
+    texts = (
+        text for one in release.levels for text in one.texts(form.place, measure.type, clamp=True)
+    )
+    found = (nan if text is None else float(text) for text in texts)
+    return np.fromiter(found, dtype=np.float64, count=release.rows)
 
 
 def in_ranges(releases: Iterable[AnalyzedRelease]) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ from typing import Final, TypeAlias
 from gateway.catalog.domains import Bound, Interval
 from gateway.catalog.types import ColumnType, Family
 from gateway.columnar.intervals import Interval as CellInterval
+from gateway.columnar.intervals import IntervalEnds
 from gateway.intervals.cell_intervals import Intervals
+from gateway.intervals.digits import round_outward
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.plan.aggregates import Measure
@@ -96,8 +98,9 @@ class RoundedColumn:
         self._as_they_are = Intervals(table, formulas)
 
     def column(self, form: Form) -> Sequence[CellInterval]:
-        """The interval in each row."""
-        return self._column(form, whole_ranges)
+        """The interval in each row, with the decimals that its margin leaves it; ends of ranges and choices stay."""
+        found = self._column(form, whole_ranges)
+        return round_outward(found) if isinstance(found, IntervalEnds) else found
 
     def expected(self, form: Form) -> Sequence[CellInterval]:
         """The interval in each row, if the place of the result in its range is not known."""

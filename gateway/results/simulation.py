@@ -43,6 +43,7 @@ from gateway.binding.bound import Cut, RerunSql, ResultColumn
 from gateway.columnar.intervals import Interval, IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row
 from gateway.errors import Code, Refusal, SourceStopped
+from gateway.intervals.digits import round_outward
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.entropy import Entropy
@@ -158,7 +159,8 @@ def add_simulated_intervals(
         return SimulatedIntervals(intervals, (_notice(result, places, "it takes too long"),))
     columns = list(intervals.columns)
     for place in places:
-        columns[place] = IntervalEnds.of([found.interval(row, place) for row in range(len(rows))])
+        ends = IntervalEnds.of([found.interval(row, place) for row in range(len(rows))])
+        columns[place] = round_outward(ends)
     return SimulatedIntervals(IntervalRows(columns, len(rows)))
 
 

@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 
 from gateway.binding.bound import PassThrough, Sql
 from gateway.binding.text.classify import StatementKind
+from gateway.budget.report import QuotaBalance
 from gateway.columnar.intervals import IntervalRows
 from gateway.datasets.view import BoundQuery
 from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
-from gateway.policy.levels import level_notices
 from gateway.pricing.accuracy import add_margins
 from gateway.pricing.price import AnalyzedQuery, estimate_price
-from gateway.requests.request import Answer, Estimate
-from gateway.results.columns import answer_columns, answer_intervals, in_ranges
+from gateway.requests.request import Answer, Estimate, Notice, NoticeDetail
+from gateway.results.columns import answer_columns, answer_intervals
 from gateway.results.constants import (
-    UNDEFINED,
     ConstantTable,
     FilledSql,
     drop_small_intervals,
@@ -34,6 +33,7 @@ from gateway.results.constants import (
 )
 from gateway.results.simulation import Simulation, add_simulated_intervals
 from gateway.stages.charge import reuse_notices
+from gateway.stages.notices import connection_notices, notice_lines
 from gateway.stages.purchase import Quote, Released
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.twin.errors import TwinRefused
@@ -84,15 +84,11 @@ def finish_query(
         charged=bill.charged,
         rho=bill.rho,
         delta=bill.delta,
-        notices=(
-            *map(str, query.nulled),
-            *cut.notices,
-            *bill.notices,
-            *level_notices(done.query.decision.levels),
-            *in_ranges(one.priced.rolled for one in done.noisy.values()),
-            *done.notices,
-            *simulated.notices,
-            *((UNDEFINED,) if result.undefined or done.undefined else ()),
+        notices=tuple(
+            text
+            for _, text in notice_lines(
+                done, simulated=simulated.notices, undefined=result.undefined
+            )
         ),
         reused=bill.quote.reused,
     )
@@ -149,23 +145,20 @@ class DeferredStatement:
     """`finishing` is None for a statement that touches no table of the source: it runs as it is."""
 
     finishing: DeferredSql | None
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
-def defer_query(done: Released) -> DeferredStatement:
-    """The SQL to run, with guards if the finishing has no value without them."""
-    query, undefined = done.query, _is_undefined(done)
-    sql = query.cut.finishing.guarded if undefined else None
-    notices = (
-        *map(str, query.nulled),
-        *query.cut.notices,
-        *done.bill.notices,
-        *level_notices(query.decision.levels),
-        *in_ranges(one.priced.rolled for one in done.noisy.values()),
-        *done.notices,
-        *((UNDEFINED,) if undefined or done.undefined else ()),
-    )
-    return DeferredStatement(DeferredSql(sql or query.cut.finishing, done.constants), notices)
+def defer_query(
+    done: Released, detail: NoticeDetail, quota: QuotaBalance | None
+) -> DeferredStatement:
+    """The SQL to run, with guards if the finishing has no value without them, and what the connection is told.
+
+    `done` may be that of an earlier repeat, so what this connection wants to be told is not in it.
+    """
+    finishing, undefined = done.query.cut.finishing, _is_undefined(done)
+    sql = (finishing.guarded if undefined else None) or finishing
+    notices = connection_notices(done, notice_lines(done, undefined=undefined), detail, quota)
+    return DeferredStatement(DeferredSql(sql, done.constants), notices)
 
 
 def _is_undefined(done: Released) -> bool:

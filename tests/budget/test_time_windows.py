@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 
 from gateway.budget.account import Currency, Every
 from gateway.budget.charge import Receipt
+from gateway.budget.report import QuotaBalance, quota_left
 from gateway.errors import Code
 from gateway.units import Epsilon
 
@@ -163,3 +164,29 @@ def ask_in_one_batch(bank: Bank, moments: list[datetime]) -> list[bool]:
 
     calls = [partial(ask, place) for place in range(len(moments))]
     return [isinstance(one, Receipt) for one in commit_together(bank.journal, calls)]
+
+
+@BOTH
+def test_quota_that_is_left_is_that_of_the_balance(bank: Bank, currency: Currency) -> None:
+    """Of the lifetime limit and of the window, in the currency's epsilon; an account that is not open has none."""
+    bank.open_ledger(limits(1000), currency)
+    bank.open_account(ALICE, limits(10, window=(Every.MONTH, "0.5")))
+
+    def left(name: str) -> QuotaBalance | None:
+        return bank.journal.read(lambda draft: quota_left(draft, bank.now, name))
+
+    for asked_so_far in range(5):
+        quota, standing = left(ALICE), bank.standing(ALICE)
+        assert quota is not None
+        assert quota.window == standing.window
+        assert (quota.epsilon_limit, quota.epsilon_remaining) == (
+            standing.epsilon_limit,
+            standing.epsilon_remaining,
+        )
+        assert quota.epsilon_remaining.value == 10 - Fraction(asked_so_far, 10)
+        bank.ask("0.1", ALICE)
+    assert left(BOB) is None
+    bank.open_account(BOB, limits(3))
+    other = left(BOB)
+    assert other is not None
+    assert (str(other.epsilon_remaining), other.window) == ("3", None)

@@ -106,6 +106,36 @@ def test_query_prints_margins_short_and_never_too_small(
     assert capsys.readouterr().out.splitlines()[2].split("± ")[1] == shown
 
 
+def test_query_prints_values_and_ends_with_the_digits_that_their_margin_leaves_them(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Decimals of values go, whole numbers stay; JSON has all digits. An interval that was rounded outward is even."""
+    behind.answer = answering(
+        columns=tuple(AnswerColumn(name, "numeric", noisy=True) for name in "abc"),
+        rows=(
+            ("52413.4928371645", "48127", "0.123456789"),
+            ("1719.7604", "3.25", "0.5"),
+            ("12.3456789", "7", "9.87654321"),
+        ),
+        intervals=(
+            ((51173.0, 53654.0), (46893.0, 49361.0), (0.1111, 0.1358)),
+            ((1702.4, 1737.1), (1.0, 9.0), None),
+            ((3578.0, 6046.0), (7.0, 7.0), None),
+        ),
+        notices=(),
+    )
+    _query(COUNT, "--as", "alice")
+    assert capsys.readouterr().out.splitlines()[2:5] == [
+        "52413   ± 1250        48127  ± 1240  0.1235      ± 0.0124",
+        "1719.8  ± 17.4        3.25   [1, 9]  0.5",
+        "12      [3570, 6050]  7      ± 0     9.87654321",
+    ]
+    _query(COUNT, "--as", "alice", "--json")
+    body = json.loads(capsys.readouterr().out)
+    assert body["rows"][0] == [52413.4928371645, 48127.0, 0.123456789]
+    assert body["intervals"][2] == [[3578.0, 6046.0], [7.0, 7.0], None]
+
+
 def test_query_hands_on_what_was_typed(behind: Behind) -> None:
     """The price is exact, and the record will say who typed it."""
     words = ("--dataset", "clinic", "--purpose", "care-quality", "--epsilon", "0.1")

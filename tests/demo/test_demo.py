@@ -104,7 +104,7 @@ def shown_tour(document: Path) -> list[str]:
 
 def quiet(line: str) -> str:
     """The line without its noise, its moments and numbers of questions: no two tours print the same."""
-    line = re.sub(r"-?[0-9][0-9,.]* ± [0-9,]+", "# ± #", line)
+    line = re.sub(r"-?[0-9][0-9,.]* ± [0-9,.]+", "# ± #", line)
     line = re.sub(r"[0-9-]{10} [0-9:]{5} UTC", "a moment", line)
     return re.sub(r"`[0-9a-f]{24}`", "`a question`", line)
 

@@ -110,3 +110,26 @@ def policy(
         "BUDGET": budget or "1e34",
     }
     return clinic_policy(said)
+
+
+def noisy_policies(price: str, most: str, budget: str) -> dict[str, str]:
+    """Three datasets with noise whose answers are reused: in either currency, and with counts in ranges of ten.
+
+    The source of each is in an environment variable with its name in capitals.
+    """
+    values = {"PRICE": price, "MOST": most, "BUDGET": budget, "GROUPS": "10000"}
+    kinds = {"laplace": "laplace", "gaussian": "gaussian", "ranged": "laplace"}
+    policies = {
+        name: clinic_policy(
+            {
+                **values,
+                "REUSE": "{max_age: 7d}",
+                "DATASET": name,
+                "SOURCE": name.upper(),
+                "MECHANISM": mechanism,
+            }
+        )
+        for name, mechanism in kinds.items()
+    }
+    policies["ranged"] += "answers: {report: {count: 10}}\n"
+    return policies

@@ -1,17 +1,17 @@
 """A result that is mostly noise says so, with the price that would help; a good one says nothing."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, shown
-from endtoend.clinic_policy import clinic_policy
+from endtoend.clinic_policy import noisy_policies
 from endtoend.conftest import Sources
 from fix_servers import SharedServers
 
 from gateway.cancellation import CancelEvent
-from gateway.requests.request import Answer, Request
+from gateway.requests.request import Answer, Notice, NoticeDetail, Request
 from gateway.units import Epsilon
 
 _YEARS = "SELECT birth_year, COUNT(*) AS n FROM patients GROUP BY birth_year"
@@ -21,22 +21,8 @@ _WIDER = "the 95 % margin is larger than the value in "
 @pytest.fixture(scope="module")
 def cheap(sources: Sources, servers: SharedServers) -> Iterator[AskedGateway]:
     """Two datasets whose answers have the usual noise, in either currency; a question may cost at most 1."""
-    values = {
-        "PRICE": "0.05",
-        "MOST": "1",
-        "BUDGET": "100",
-        "GROUPS": "10000",
-        "REUSE": "{max_age: 7d}",
-    }
-    kinds = {"laplace": "laplace", "gaussian": "gaussian", "ranged": "laplace"}
-    policies = {
-        name: clinic_policy(
-            {**values, "DATASET": name, "SOURCE": name.upper(), "MECHANISM": mechanism}
-        )
-        for name, mechanism in kinds.items()
-    }
-    policies["ranged"] += "answers: {report: {count: 10}}\n"
-    places = zip(kinds, (sources.plain, sources.duckdb, sources.listed), strict=True)
+    policies = noisy_policies("0.05", "1", "100")
+    places = zip(policies, (sources.plain, sources.duckdb, sources.listed), strict=True)
     urls = {name.upper(): shown(url) for name, url in places}
     with a_gateway(policies, urls, servers) as opened:
         yield opened
@@ -111,11 +97,20 @@ def test_results_in_ranges_and_choices_say_nothing(cheap: AskedGateway) -> None:
 
 
 def test_every_front_end_says_the_same_and_a_repeat_too(cheap: AskedGateway) -> None:
-    """The notices of a deferred statement, which the wire sends, are those of the answer, in the same words."""
+    """The notices of a deferred statement, which the wire sends, are those of the answer, in the same words: at the
+    full detail each by itself, at the brief one as its hint, and none where the connection wants none.
+    """
     text = "SELECT smoker, COUNT(*) AS n FROM patients WHERE birth_year < 1960 GROUP BY smoker"
     first = _told(_ask(cheap, text))
     assert first
     assert _told(_ask(cheap, text)) == first
-    request = Request(text, "laplace")
-    deferred = cheap.asking.release(cheap.subjects["alice"], request, CancelEvent())
-    assert [one for one in deferred.notices if one.startswith(_WIDER)] == first
+
+    def told(detail: NoticeDetail) -> Sequence[Notice]:
+        request = Request(text, "laplace", notices=detail)
+        return cheap.asking.release(cheap.subjects["alice"], request, CancelEvent()).notices
+
+    full = [one.message for one in told(NoticeDetail.FULL)]
+    assert [one for one in full if one.startswith(_WIDER)] == first
+    (brief,) = told(NoticeDetail.BRIEF)
+    assert list(brief.hint) == first
+    assert told(NoticeDetail.OFF) == ()

@@ -37,14 +37,15 @@ def audited(doors: BothDoors) -> AskedDataset:
 
 
 def _noticed(connection: psycopg.Connection) -> list[str]:
-    """What the connection is told, but for how much of a result is noise."""
+    """What the connection is told at full detail, but for the summary and how much of a result is noise."""
     told: list[str] = []
 
     def keep(notice: psycopg.errors.Diagnostic) -> None:
         text = str(notice.message_primary)
-        if not text.startswith("the 95 % margin"):
+        if not text.startswith(("the 95 % margin", "price: ")):
             told.append(text)
 
+    connection.execute("SET gateway.notices = full")
     connection.add_notice_handler(keep)
     return told
 

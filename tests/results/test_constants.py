@@ -15,10 +15,11 @@ from noise.streams import Stream
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Release
-from gateway.columnar.intervals import Interval
+from gateway.columnar.intervals import Interval, IntervalEnds
 from gateway.columnar.texts import Row, array_text
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
+from gateway.intervals.digits import round_outward
 from gateway.noise.add_noise import add_noise
 from gateway.noise.allocation import Distribution, price_noise
 from gateway.plan.formulas import AggregateRef, Form, Over
@@ -90,7 +91,7 @@ def test_constant_has_the_ends_of_intervals_before_the_numbers_of_its_rows() -> 
     assert list(constant.texts[-1]) == [str(row) for row in range(release.rows)]
     for place, form in enumerate(forms):
         lows, highs = constant.texts[2 * place - 5], constant.texts[2 * place - 4]
-        column = intervals.column(form)
+        column = round_outward(IntervalEnds.of(intervals.column(form)))
         assert None in column
         assert [(low, high) for low, high in map(_ends, lows, highs) if low is not None] == [
             one for one in column if one is not None
@@ -116,11 +117,14 @@ def _one_by_one(
 ) -> tuple[tuple[Interval, ...], ...]:
     assert cut.traced is not None
     forms = cut.traced.cells.forms
+    columns = {
+        form: round_outward(IntervalEnds.of(intervals.column(form)))
+        for form in forms
+        if form is not None
+    }
     return tuple(
         tuple(
-            None
-            if form is None or cell is None or row[-1] is None
-            else intervals.interval(form, int(row[-1]))
+            None if form is None or cell is None or row[-1] is None else columns[form][int(row[-1])]
             for form, cell in zip(forms, row, strict=False)
         )
         for row in rows

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from laws import for_each
 
 from gateway.catalog.types import Family, parse_type
+from gateway.columnar.intervals import IntervalEnds
 from gateway.intervals.cell_intervals import Intervals
+from gateway.intervals.digits import round_outward
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteGaussian
 from gateway.plan.aggregates import Measure
@@ -176,9 +178,9 @@ def test_cell_without_interval_keeps_none() -> None:
 
 
 def test_nothing_is_in_ranges_where_the_policy_says_so_of_nothing() -> None:
-    """Intervals are those of the noise, to the last bit."""
+    """Intervals are those of the noise, with the digits that their margins leave them."""
     for form in (M1, M3, Over(M2, M1)):
-        plain = Intervals(TABLE, FORMULAS).column(form)
+        plain = round_outward(IntervalEnds.of(Intervals(TABLE, FORMULAS).column(form)))
         assert RoundedColumn(TABLE, FORMULAS, ()).column(form) == plain
         assert RoundedColumn(TABLE, FORMULAS, (None, None, None)).column(form) == plain
 

@@ -80,7 +80,7 @@ def test_psql_answers_several_statements_of_one_command(gateway: WireGateway, ps
     told, errors = psql(
         f"SELECT 1 AS first; {_COUNT}; SHOW server_version; SELECT COUNT(*) AS last FROM visits"
     )
-    assert errors == ""
+    assert errors.count("NOTICE:  price: epsilon ") == errors.count("\n") == 2
     assert [told.index(one) for one in ("first", "region", "server_version", "last")] == sorted(
         told.index(one) for one in ("first", "region", "server_version", "last")
     )
@@ -95,6 +95,37 @@ def test_psql_stops_at_the_statement_that_fails(gateway: WireGateway, psql: Psql
     assert "north  | 36" in told
     assert "GW110" in errors
     assert gateway.charged() == before + 1
+
+
+def test_psql_prints_one_notice_for_an_answer(psql: Psql) -> None:
+    """Brief of its own accord; as the connection wants it, by SET or from its start; none for a catalog query."""
+    line = "NOTICE:  price: epsilon "
+    _, brief = psql(_COUNT)
+    assert brief.startswith(line)
+    assert "; largest 95 % margins: `n` ±0" in brief
+    assert brief.count("NOTICE:") == brief.count("\n") == 1
+    assert psql("SHOW gateway.notices", r"\d")[1] == ""
+    assert psql("SET gateway.notices = off", _COUNT)[1] == ""
+    assert psql(_COUNT, PGOPTIONS="-c gateway.notices=off")[1] == ""
+    assert psql(_COUNT, PGAPPNAME="a nightly job")[1] == ""
+    named, _ = psql("SHOW gateway.notices", PGOPTIONS="-c gateway.notices=full")
+    assert "full" in named
+    _, both = psql(_COUNT, PGAPPNAME="a nightly job", PGOPTIONS="-c gateway.notices=brief")
+    assert both.startswith(line)
+
+
+def test_psql_prints_what_the_answer_is_not_as_a_detail(psql: Psql) -> None:
+    """Under the line of the answer, or alone where the connection wants no more."""
+    null = "SELECT COUNT(*) AS n, array_agg(income) AS a FROM patients"
+    wanted = "-c gateway.unsupported=null"
+    _, brief = psql(null, PGOPTIONS=wanted)
+    first, second, *others = brief.splitlines()
+    assert first.startswith("NOTICE:  price: epsilon ")
+    assert second.startswith("DETAIL:  column `a` is NULL, since it cannot be answered: GW118: ")
+    assert others == []
+    _, off = psql(null, PGOPTIONS=f"{wanted} -c gateway.notices=off")
+    (line,) = off.splitlines()
+    assert line == second.replace("DETAIL:", "NOTICE:")
 
 
 def test_psql_prints_why_something_is_refused(psql: Psql) -> None:
@@ -130,7 +161,9 @@ def test_psql_copies_an_answer_to_a_file(
     before = gateway.charged()
     file = tmp_path / "answer"
     told, errors = psql(rf"\copy ({_COUNT}) to '{file}' {options}")
-    assert (told, errors) == ("COPY 5\n", "")
+    assert told == "COPY 5\n"
+    assert errors.startswith("NOTICE:  price: epsilon ")
+    assert errors.count("\n") == 1
     assert file.read_text().splitlines()[0] == first
     assert gateway.charged() == before + 1
 

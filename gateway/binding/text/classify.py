@@ -45,6 +45,7 @@ SETTINGS: Final = frozenset(
         "gateway.accuracy",
         "gateway.epsilon",
         "gateway.fresh",
+        "gateway.notices",
         "gateway.purpose",
         "gateway.unsupported",
     }

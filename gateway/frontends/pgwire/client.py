@@ -33,7 +33,7 @@ from gateway.frontends.pgwire.handshake import (
     log_in,
 )
 from gateway.frontends.pgwire.question_flow import IDLE, Ask, Outcome
-from gateway.frontends.pgwire.request import request_of
+from gateway.frontends.pgwire.request import AUTO, NOTICES, request_of
 from gateway.frontends.pgwire.session import Session
 from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
@@ -217,8 +217,10 @@ class Client(asyncio.Protocol):
             pid = self._key.pid
             purpose = who.settings.get("gateway.purpose")
             entry = Request("", who.database, purpose, address=self._address, tls=who.secure)
+            # SHOW and RESET know it from the start, like a setting of PostgreSQL's
+            settings = {NOTICES: AUTO, **who.settings}
             self._server.threads.run_short(
-                lambda: self._server.door.enter(who.subject, entry, who.settings, pid),
+                lambda: self._server.door.enter(who.subject, entry, settings, pid),
                 partial(self._entered, who),
             )
             return

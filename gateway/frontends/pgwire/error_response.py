@@ -26,6 +26,7 @@ from gateway.errors import (
 from gateway.events import Crashed, Emit
 from gateway.frontends.pgwire.framing import Malformed
 from gateway.frontends.pgwire.messages import ERROR, NOTICE, fields_message, read_fields
+from gateway.requests.request import Notice
 from gateway.twin import TwinRefused
 
 PROTOCOL_VIOLATION: Final = "08P01"
@@ -112,10 +113,12 @@ def no_such_database(refusal: Refusal, database: str) -> bytes:
     return error_message(refusal, Severity.FATAL, message=line, sqlstate="3D000")
 
 
-def notice_message(line: str, detail: str = "") -> bytes:
+def notice_message(notice: Notice) -> bytes:
     """A notice, which a client may ignore."""
-    said = {"S": "NOTICE", "V": "NOTICE", "C": _SUCCESS, "M": _one_line(line), "D": detail}
-    return fields_message(NOTICE, said)
+    said = {"S": "NOTICE", "V": "NOTICE", "C": _SUCCESS, "M": _one_line(notice.message)}
+    more = {"D": notice.detail, "H": notice.hint}
+    lines = {letter: "\n".join(map(_one_line, texts)) for letter, texts in more.items()}
+    return fields_message(NOTICE, {**said, **lines})
 
 
 def refusal_of(error: Exception, emit: Emit) -> Refusal:

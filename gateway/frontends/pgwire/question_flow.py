@@ -8,7 +8,7 @@ INVARIANT: the twin receives SQL that the gateway wrote around released constant
 Constants are bound as arrays of text; where PostgreSQL takes no parameters, in a COPY, they are literals.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -23,51 +23,22 @@ from gateway.frontends.pgwire.error_response import (
     malformed_message,
     notice_message,
 )
+from gateway.frontends.pgwire.explanation import plan_lines
 from gateway.frontends.pgwire.framing import Malformed
 from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 from gateway.frontends.pgwire.portals import Portal
-from gateway.requests.request import CacheUse, Estimate, ExpectedColumn
+from gateway.requests.request import Estimate
 from gateway.results.constants import FilledSql
 from gateway.stages.finish import DeferredStatement
-
-_REUSED: Final[Mapping[CacheUse, str]] = {
-    CacheUse.SAME: "the same was answered before",
-    CacheUse.FILTER: "groups that were answered before",
-    CacheUse.ROLLUP: "groups that were answered before, added up",
-}
-
-
-def plan_lines(estimate: Estimate) -> tuple[str, ...]:
-    """An estimate as lines of an EXPLAIN: the price and where it comes from, then the expected error of each
-    column.
-    """
-    delta = f", delta {estimate.delta}" if estimate.delta.value else ""
-    head = (
-        f"Private Aggregate  (price: epsilon {estimate.price}{delta}; nothing was run or charged)"
-    )
-    reused = () if estimate.reused is None else (f"Reused: {_REUSED[estimate.reused]}",)
-    columns = (f"  ->  {line}" for one in estimate.columns for line in _column(one))
-    return (head, *reused, *columns, *(f"Notice: {one}" for one in estimate.notices))
-
-
-def _column(column: ExpectedColumn) -> Iterator[str]:
-    told = []
-    if column.expected_margin_95 is not None:
-        told.append(f"95 % within ±{column.expected_margin_95:.6g}")
-    if column.expected_rank_error_95 is not None:
-        told.append(f"95 % within {column.expected_rank_error_95} ranks")
-    if column.promised_margin is not None:
-        told.append(f"promised ±{column.promised_margin:.6g}")
-    yield f"{column.name}: {', '.join(told)}" if told else column.name
-
 
 IDLE, IN_TRANSACTION, FAILED = b"ITE"
 # no client uses this name: drivers number theirs, and people choose readable ones
 OWN: Final = b"gateway: its own"
 SETTINGS: Final = (
     *("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "gateway.fresh"),
-    "gateway.unsupported",
+    *("gateway.unsupported", "gateway.notices"),
     *("timezone", "client_min_messages", "search_path"),
+    *("application_name", "extra_float_digits"),
 )
 
 _TEXTS: Final = 1009  # text[]
@@ -320,8 +291,8 @@ def ready_to_run(
     if isinstance(outcome, Estimate):
         return FilledSql(_PLAN, (array_text(plan_lines(outcome)),))
     if ask.settings.get("client_min_messages") not in _ABOVE_NOTICES:
-        for line in outcome.notices:
-            talk.to_client += notice_message(line)
+        for notice in outcome.notices:
+            talk.to_client += notice_message(notice)
     if outcome.finishing is None:
         return None
     if statement.kind is StatementKind.COPY:

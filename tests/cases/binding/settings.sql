@@ -73,6 +73,16 @@ SET gateway.fresh = on;
 -- plan
 -- passes: pass
 
+-- title: how much is told beside the rows
+SET gateway.notices = brief;
+-- plan
+-- passes: pass
+
+-- title: how much is told, for one transaction
+SET LOCAL gateway.notices TO 'off';
+-- plan
+-- passes: pass
+
 -- title: start
 START TRANSACTION READ ONLY;
 -- plan

@@ -61,12 +61,12 @@ def _asked(rest: Client, key: str, place: Place, sql: str, **more: object) -> An
 
 @contextmanager
 def _connected(port: int, key: str, place: Place) -> Iterator[tuple[psycopg.Connection, list[str]]]:
-    """A connection, and what it is noticed, but for how much of a result is noise."""
+    """A connection, and what it is noticed at full detail, but for the summary and how much of a result is noise."""
     said: list[str] = []
 
     def keep(notice: psycopg.errors.Diagnostic) -> None:
         text = notice.message_primary or ""
-        if not text.startswith("the 95 % margin"):
+        if not text.startswith(("the 95 % margin", "price: ")):
             said.append(text)
 
     with psycopg.connect(
@@ -78,6 +78,7 @@ def _connected(port: int, key: str, place: Place) -> Iterator[tuple[psycopg.Conn
         sslmode="disable",
         autocommit=True,
         connect_timeout=20,
+        options="-c gateway.notices=full",
     ) as connection:
         connection.add_notice_handler(keep)
         yield connection, said

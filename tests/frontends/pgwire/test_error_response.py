@@ -28,6 +28,7 @@ from gateway.frontends.pgwire.error_response import (
     refusal_of,
 )
 from gateway.frontends.pgwire.framing import Malformed
+from gateway.requests.request import Notice
 from gateway.twin import TwinRefused
 
 
@@ -113,10 +114,14 @@ def test_violation_of_the_protocol_quotes_nothing() -> None:
 
 
 def test_notice_is_one_line_and_no_error() -> None:
-    """A notice has the SQLSTATE of success."""
-    ((kind, body),) = told(notice_message("answered\nbefore", "free"))
+    """A notice has the SQLSTATE of success; each of its further lines is one line, too."""
+    notice = Notice("answered\nbefore", ("free", "a\nb"), ("ask less",))
+    ((kind, body),) = told(notice_message(notice))
     assert kind == "N"
-    assert body == b"SNOTICE\0VNOTICE\0C00000\0Manswered before\0Dfree\0\0"
+    told_fields = b"SNOTICE\0VNOTICE\0C00000\0Manswered before\0Dfree\na b\0Hask less\0\0"
+    assert body == told_fields
+    ((_, bare),) = told(notice_message(Notice("free")))
+    assert bare == b"SNOTICE\0VNOTICE\0C00000\0Mfree\0\0"
 
 
 def test_zero_in_a_text_ends_no_field() -> None:

@@ -1,20 +1,25 @@
 """What a question on the wire takes with it: its terms are settings of the connection."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Final
 
 import pytest
+from laws import for_each
 
 from gateway.binding.text.classify import classify
 from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.pgwire.classify import AnalystQuery
-from gateway.frontends.pgwire.question_flow import SETTINGS, Ask, plan_lines
+from gateway.frontends.pgwire.explanation import plan_lines
+from gateway.frontends.pgwire.question_flow import SETTINGS, Ask
 from gateway.frontends.pgwire.request import request_of
 from gateway.requests.request import (
     Accuracy,
     CacheUse,
     Estimate,
     ExpectedColumn,
+    NoticeDetail,
     Request,
     UnsupportedItems,
 )
@@ -25,14 +30,25 @@ ESTIMATE = Estimate(Epsilon.parse("0.05"), Delta.zero(), (ExpectedColumn("count"
 
 
 def _request(text: str = COUNT, **settings: str) -> Request:
-    said = {f"gateway.{name}": value for name, value in settings.items()}
-    ask = Ask(AnalystQuery(classify(text), b""), {"timezone": "UTC", **said})
+    return _request_of({f"gateway.{name}": value for name, value in settings.items()}, text)
+
+
+def _request_of(settings: Mapping[str, str], text: str = COUNT) -> Request:
+    ask = Ask(AnalystQuery(classify(text), b""), {"timezone": "UTC", **settings})
     return request_of(ask, Request("", "clinic", address="192.0.2.7", tls=True))
 
 
 def test_request_has_the_terms_of_its_connection() -> None:
     """Each setting is one of them, read exactly; what is not set is left to the policy."""
-    expected = Request(COUNT, "clinic", zone="UTC", address="192.0.2.7", tls=True, search_path="")
+    expected = Request(
+        COUNT,
+        "clinic",
+        zone="UTC",
+        address="192.0.2.7",
+        tls=True,
+        search_path="",
+        notices=NoticeDetail.BRIEF,
+    )
     assert _request() == expected
     said = _request(purpose="care-quality", epsilon="0.1", fresh="on")
     assert (said.purpose, said.epsilon, said.fresh) == ("care-quality", Epsilon.parse("0.1"), True)
@@ -42,9 +58,9 @@ def test_request_has_the_terms_of_its_connection() -> None:
 
 def test_request_is_asked_for_every_setting_that_it_reads() -> None:
     """What the twin is asked for before each question has all of them."""
-    assert {
-        f"gateway.{name}" for name in ("purpose", "epsilon", "accuracy", "fresh", "unsupported")
-    } < set(SETTINGS)
+    own = ("purpose", "epsilon", "accuracy", "fresh", "unsupported", "notices")
+    others = {"application_name", "extra_float_digits"}
+    assert {f"gateway.{name}" for name in own} | others < set(SETTINGS)
 
 
 @pytest.mark.parametrize("written", ["on", "ON", "true", "Tr", "t", "yes", "y", "1"])
@@ -93,3 +109,49 @@ def test_plan_says_when_the_answer_would_be_reused(way: CacheUse) -> None:
 def test_plan_says_nothing_of_reuse_when_it_would_be_measured() -> None:
     """The negative control."""
     assert not any("Reused" in line for line in plan_lines(ESTIMATE))
+
+
+@for_each("written", ["off", "BRIEF", "Full"])
+def test_request_has_the_detail_that_is_set(written: str) -> None:
+    """Whatever the client is called."""
+    for name in ("", "psql", "PostgreSQL JDBC Driver"):
+        asked = _request_of({"gateway.notices": written, "application_name": name})
+        assert asked.notices is NoticeDetail(written.lower())
+
+
+@pytest.mark.parametrize("written", ["on", "none", "of", "verbose", " off", "0"])
+def test_request_is_refused_when_the_detail_is_another_word(written: str) -> None:
+    """Before the charge, with the words that it may be."""
+    with pytest.raises(SyntaxRefused) as caught:
+        _request(notices=written)
+    assert caught.value.code is Code.BAD_REQUEST
+    expected = "`gateway.notices` must be `off`, `brief`, `full` or `auto`"
+    assert caught.value.detail == f"a session setting is not valid: {expected}"
+    assert "SET gateway.notices = brief" in caught.value.hint
+
+
+# What clients are called, which digits they ask for, and how much they are told.
+CLIENTS: Final = [
+    ("psql", "1", NoticeDetail.BRIEF),
+    ("pgcli", "1", NoticeDetail.BRIEF),
+    ("pgAdmin 4 - CONN:7654321", "1", NoticeDetail.BRIEF),
+    ("", "1", NoticeDetail.BRIEF),  # psycopg, asyncpg, node-postgres, Npgsql, Superset
+    ("", "2", NoticeDetail.OFF),  # psqlODBC
+    ("", "3", NoticeDetail.OFF),
+    ("PostgreSQL JDBC Driver", "3", NoticeDetail.OFF),
+    ("DBeaver 24.1 - Main", "3", NoticeDetail.OFF),
+    ("Metabase v0.50", "3", NoticeDetail.OFF),
+    ("dbt", "1", NoticeDetail.OFF),
+    ("a nightly job", "1", NoticeDetail.OFF),
+]
+
+
+@for_each("client", CLIENTS)
+def test_client_that_does_not_say_is_told_by_its_kind(
+    client: tuple[str, str, NoticeDetail],
+) -> None:
+    """The same with `auto` and without the setting."""
+    name, digits, expected = client
+    said = {"application_name": name, "extra_float_digits": digits}
+    for own in ({}, {"gateway.notices": "auto"}):
+        assert _request_of({**said, **own}).notices is expected

@@ -9,7 +9,7 @@ from frontends.pgwire.wire_server import QUESTION, Wired, wired
 from psycopg import errors, sql
 
 from gateway.errors import Code, OverlapRefused
-from gateway.requests.request import CacheUse, Estimate, ExpectedColumn
+from gateway.requests.request import CacheUse, Estimate, ExpectedColumn, Notice
 from gateway.twin import Twin
 from gateway.units import Delta, Epsilon
 
@@ -77,7 +77,7 @@ def test_notice_comes_with_the_answer_whichever_way_it_is_asked(
 ) -> None:
     """Once for each question that was asked, and none for reading on."""
     connection, told = heard
-    wire.pipeline.notices = (BEFORE,)
+    wire.pipeline.notices = (Notice(BEFORE),)
     assert way(connection)
     assert told == [f"NOTICE: {BEFORE}"]
     assert len(wire.pipeline.asked) == 1
@@ -101,7 +101,7 @@ def test_notice_is_not_told_to_whoever_wants_to_hear_of_none(
 ) -> None:
     """As in PostgreSQL: `client_min_messages` is the client's own."""
     connection, told = heard
-    wire.pipeline.notices = (BEFORE,)
+    wire.pipeline.notices = (Notice(BEFORE),)
     connection.execute(sql.SQL("SET client_min_messages = {}").format(level))
     _simple(connection)
     _extended(connection)

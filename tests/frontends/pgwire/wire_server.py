@@ -25,7 +25,7 @@ from gateway.frontends.pgwire.connection import WireApi
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
-from gateway.requests.request import Estimate, Request
+from gateway.requests.request import Estimate, Notice, Request
 from gateway.stages.finish import DeferredSql, DeferredStatement
 from gateway.twin import Twin
 
@@ -39,7 +39,7 @@ _READY: Final = b"Z\0\0\0\5"
 class Pipeline:
     """Answers each question with 7, at once or when it is let; or with what it is given to say."""
 
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     refusal: Refusal | None = None
     estimated: Estimate | None = None
     asked: list[Request] = field(default_factory=list)
@@ -81,9 +81,10 @@ class Wired:
     twin: Twin
     sessions_before: int  # others' connections, which the twin keeps for them
 
-    def connect(self, options: str = "") -> psycopg.Connection:
+    def connect(self, options: str = "", application_name: str = "") -> psycopg.Connection:
         return psycopg.connect(
             options=options,
+            application_name=application_name,
             host=HOST,
             port=self.port,
             user="alice",
