@@ -76,6 +76,9 @@ def main() -> None:
         shutil.rmtree(top)
     report["seconds"] = round(time.perf_counter() - began)
     before = json.loads(given.before.read_text()) if given.before.is_file() else {"lines": []}
+    if before["lines"] and before["scale"] != given.scale:
+        print("the earlier figures are of another scale: not compared")
+        before = {"lines": []}
     show(report, before)
     if given.json:
         given.json.write_text(_text(report))
