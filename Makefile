@@ -3,7 +3,7 @@ PYTHON ?= python3
 # one more than there are cores: many tests wait for a server
 WORKERS ?= $(shell cores=$$(nproc 2>/dev/null) && echo $$((cores + 1)) || echo auto)
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse unit_paths
+BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse unit_paths utility
 SECONDS ?= 60
 ANSWERS ?= 10000
 # make e2e SUITES=tests/wire: without those that need Java, Node or Superset
@@ -26,7 +26,7 @@ help:
 	@echo "make pgadmin   open the tree of pgAdmin 4 on the gateway, in an environment of its own"
 	@echo "make yardsticks ask the questions of TPC-H and OMOP, and compare them with plain SQL"
 	@echo "make check     lint, types, import contracts, layout and names"
-	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
+	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, utility, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make privacy   try to tell neighbouring databases apart and to reconstruct one, for some minutes"
 	@echo "make format    format the code"

@@ -5,28 +5,36 @@ binding, deciding, analysing, the durable charge, the source, noise, the twin, i
 """
 
 import argparse
-import json
 import os
 import shutil
 import statistics
 import subprocess
 import tempfile
 import time
-import venv
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import httpx
-from answers_data import MOST_COST, MOST_GROUPS, MOST_INCOME, Size, in_duckdb, in_postgresql, plain
+from answers_data import (
+    MOST_COST,
+    MOST_GROUPS,
+    MOST_INCOME,
+    Size,
+    in_duckdb,
+    in_postgresql,
+    plain,
+    policy,
+)
 from answers_gateway import Answering, answering, serving_rest, stages
 from answers_sql import REPERTOIRE, SHAPES, TABLES, asked, by_hand
+from peers import SMARTNOISE, PeerMissingError, ask, installed
 from sqlalchemy import URL
 
 from gateway.postgres_server import open_server
 
 _PERSONS, _VISITS = 1_000_000, 10_000_000
-_INSTALL_S = 180
+_SMARTNOISE_S = 900
 _MISSING = float("nan")
 _REST_GOAL_MS = 5.0
 _SMARTNOISE_GOAL = 10
@@ -61,7 +69,7 @@ def main() -> None:
     try:
         with open_server(top / "server") as server:
             url = in_postgresql(server, size)
-            other = _smartnoise(url, given.smartnoise, top)
+            other = _smartnoise(url, given.smartnoise)
             measure("PostgreSQL", "postgresql", url, given.rounds, given.mechanism, other)
         url = in_duckdb(top / "answers.duckdb", size)
         measure("DuckDB", "duckdb", url, given.rounds, given.mechanism, [])
@@ -74,7 +82,7 @@ def measure(  # noqa: PLR0917 - one call for each database
 ) -> None:
     head = ("raw", "by hand", "gateway", "goal", "", "/ raw", "/ hand", "smartnoise", "it / ours")
     print(f"\n{name:<33}" + "".join(f"{one:>11}" for one in head))
-    with answering(url, mechanism) as gateway:
+    with answering(url, policy(mechanism)) as gateway:
         others = iter(other)
         for table in TABLES:
             for shape in SHAPES:
@@ -110,7 +118,7 @@ def measure(  # noqa: PLR0917 - one call for each database
             by_stage(gateway, f"1,000 rows, {shape}", sql, 20 * rounds)
         by_stage(gateway, "patients, 2,000 groups x 3", asked("patients", SHAPES[2]), rounds)
     try:
-        with serving_rest(url, mechanism) as ask:
+        with serving_rest(url, policy(mechanism)) as ask:
             for shape, sql in _SMALL.items():
                 (took,) = in_turns((partial(ask, sql),), 20 * rounds)
                 print(
@@ -154,7 +162,7 @@ def in_turns(works: Iterable[Callable[[], object]], rounds: int) -> list[float]:
     return [statistics.median(times) for times in took]
 
 
-def _smartnoise(url: URL, python: str, top: Path) -> list[float]:
+def _smartnoise(url: URL, python: str) -> list[float]:
     """Milliseconds for each question on PostgreSQL, or a printed reason why there are none."""
     if python == "no":
         print("smartnoise-sql: skipped, as told")
@@ -169,27 +177,15 @@ def _smartnoise(url: URL, python: str, top: Path) -> list[float]:
         "statements": [asked(table, shape) for table in TABLES for shape in SHAPES],
     }
     try:
-        done = subprocess.run(
-            [python or _installed(top), str(Path(__file__).with_name("answers_smartnoise.py"))],
-            input=json.dumps(order),
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-    except (subprocess.SubprocessError, OSError) as error:
-        said = str(getattr(error, "stderr", "") or error).strip().splitlines()[-1:]
-        print(f"smartnoise-sql: skipped, {type(error).__name__}: {''.join(said)}")
+        python = python or installed("smartnoise", SMARTNOISE)
+    except PeerMissingError as error:
+        print(f"smartnoise-sql: not installed: {error}")
         return []
-    return [float(one) for one in json.loads(done.stdout.splitlines()[-1])]
-
-
-def _installed(top: Path) -> str:
-    venv.create(top / "smartnoise", with_pip=True)
-    python = str(top / "smartnoise" / "bin" / "python")
-    install = [python, "-m", "pip", "install", "-q", "smartnoise-sql", "psycopg2-binary"]
-    subprocess.run(install, check=True, capture_output=True, text=True, timeout=_INSTALL_S)
-    return python
+    replies = ask(python, "answers_smartnoise.py", order, _SMARTNOISE_S)
+    if replies.problem:
+        print(f"smartnoise-sql: skipped, {replies.problem}")
+        return []
+    return [float(one) for one in replies.objects[-1]]
 
 
 def _memory_mb() -> float:

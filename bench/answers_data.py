@@ -77,17 +77,21 @@ class Size:
     visits: int
 
 
-def write_policies(place: Path, mechanism: str) -> None:
-    """One dataset, whose source is in SOURCE_URL."""
-    place.mkdir()
-    text = _POLICY.format(
+def policy(mechanism: str) -> str:
+    """The policy of the dataset, whose source is in SOURCE_URL."""
+    return _POLICY.format(
         mechanism=mechanism,
         income=MOST_INCOME,
         cost=MOST_COST,
         rows=MOST_ROWS,
         groups=MOST_GROUPS,
     )
-    (place / "answers.yaml").write_text(text)
+
+
+def write_policies(place: Path, policy: str) -> None:
+    """One dataset, and its analyst."""
+    place.mkdir()
+    (place / "dataset.yaml").write_text(policy)
     (place / "subjects.yaml").write_text(_SUBJECTS)
 
 
@@ -99,7 +103,16 @@ def in_duckdb(file: Path, size: Size) -> URL:
 
 
 def in_postgresql(server: Lease, size: Size) -> URL:
-    """In a database that may use helpers and memory like a source's, which the state's may not."""
+    url = new_database(server)
+    with psycopg.connect(plain(url), autocommit=True) as there:
+        for statement in _statements("postgresql", size):
+            there.execute(statement.encode())
+        there.execute("VACUUM ANALYZE")
+    return url
+
+
+def new_database(server: Lease) -> URL:
+    """A database that may use helpers and memory like a source's, which the state's may not."""
     address, password = server.address, server.superuser_password
     admin = address.url(user=server.superuser, password=password, database="postgres")
     with psycopg.connect(plain(admin), autocommit=True) as there:
@@ -110,12 +123,7 @@ def in_postgresql(server: Lease, size: Size) -> URL:
             ("work_mem", "64MB"),
         ):
             there.execute(f"ALTER DATABASE answers SET {name} = '{value}'".encode())
-    url = admin.set(database="answers")
-    with psycopg.connect(plain(url), autocommit=True) as there:
-        for statement in _statements("postgresql", size):
-            there.execute(statement.encode())
-        there.execute("VACUUM ANALYZE")
-    return url
+    return admin.set(database="answers")
 
 
 def plain(url: URL) -> str:

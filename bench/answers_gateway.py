@@ -64,9 +64,9 @@ class Answering:
 
 
 @contextmanager
-def answering(url: URL, mechanism: str) -> Iterator[Answering]:
+def answering(url: URL, policy: str) -> Iterator[Answering]:
     """Everything that an answer goes through but the wire."""
-    with _home(url, mechanism) as home:
+    with _home(url, policy) as home:
         settings = SettingsConflict(
             home=home / "home", policies=home / "policies", statement_timeout=_LIMIT_S
         )
@@ -104,9 +104,9 @@ def stages(answering: Answering) -> Iterator[None]:
 
 
 @contextmanager
-def serving_rest(url: URL, mechanism: str) -> Iterator[Callable[[str], None]]:
+def serving_rest(url: URL, policy: str) -> Iterator[Callable[[str], None]]:
     """`gateway serve` in a process of its own, asked over one connection."""
-    with _home(url, mechanism) as home:
+    with _home(url, policy) as home:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -161,12 +161,12 @@ def _wait_until_ready(client: httpx.Client, server: "subprocess.Popen[bytes]") -
 
 
 @contextmanager
-def _home(url: URL, mechanism: str) -> Iterator[Path]:
+def _home(url: URL, policy: str) -> Iterator[Path]:
     home = Path(tempfile.mkdtemp(prefix="bench-answers-"))
     home.chmod(0o711)
     os.environ["SOURCE_URL"] = url.render_as_string(hide_password=False)
     try:
-        write_policies(home / "policies", mechanism)
+        write_policies(home / "policies", policy)
         yield home
     finally:
         shutil.rmtree(home)

@@ -75,6 +75,7 @@ PARALLEL = {
 }
 # Folders of tests that mirror no package of the gateway, and what they hold.
 OTHER_TESTS = {
+    "bench": "the measurements",
     "crash": "processes that are killed",
     "deploy": "the container files",
     "docs": "the documents",
