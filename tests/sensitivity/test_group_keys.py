@@ -104,8 +104,8 @@ def test_condition_over_a_key_leaves_out_the_values_that_it_excludes(
         ("region", "patients", "name <> 'x'", 5),
         ("region", "patients", "region < 'north'", 4),
         # rows without a partner have no region, whatever the joined rows have
-        ("region", "visits v LEFT JOIN (SELECT * FROM patients WHERE region <> 'east') p"
-            " ON p.patient_id = v.patient_id AND p.region <> 'west'", "TRUE", 5),
+        ("region", ("visits v LEFT JOIN (SELECT * FROM patients WHERE region <> 'east') p"
+            " ON p.patient_id = v.patient_id AND p.region <> 'west'"), "TRUE", 5),
         # a day has times for which this is true
         ("extract(year FROM admitted)", "visits", "admitted > '2026-12-30 12:00' OR admitted < '2020-01-02'", 8),
         # the steps of the domain are no fact about rows
