@@ -42,6 +42,7 @@ from gateway.binding.probes import (
     existence_probe,
     is_empty_query,
     is_row_probe,
+    lists_columns,
     replace_existence,
 )
 from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
@@ -205,8 +206,10 @@ def _bind(
         relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
         if isinstance(relation, ProtectedRows):
             raise unit_rows_refusal(relation.plan)
-    except NotAggregate:
-        if probing or not is_row:
+    except (NotAggregate, UnsupportedSql) as refusal:
+        # a probe asks for names and types, which a column that no query reads has, too
+        probes = isinstance(refusal, NotAggregate) or lists_columns(tree)
+        if probing or not is_row or not probes:
             raise
         return _bind(statement, context, parameters, probing=True)
     query = add_interval_ends(relation.query, cutting)

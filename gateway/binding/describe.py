@@ -129,13 +129,22 @@ def drop_disagreeing_guards(cut: Cut, describe: Describe) -> Cut:
 def empty_select(step: Release | Fetch | Empty) -> str:
     """A query with the columns of a constant and without rows."""
     columns = ", ".join(
-        f"CAST(NULL AS {of}) AS {quote_name(name)}" for name, of in constant_columns(step)
+        f"CAST(NULL AS {of}) AS {quote_name(name)}" for name, of in written_columns(step)
     )
     return f"SELECT {columns} WHERE false"
 
 
+def written_columns(step: Release | Fetch | Empty) -> list[tuple[str, str]]:
+    """The columns of a constant with their types as SQL; an empty one has those of its table that no query reads, too."""
+    found = [(name, str(of)) for name, of in constant_columns(step)]
+    if isinstance(step, Empty):
+        # in the order in which the twin shows the table
+        found += [(one.name, one.shown_type) for one in step.table.unused]
+    return found
+
+
 def constant_columns(step: Release | Fetch | Empty) -> list[tuple[str, ColumnType]]:
-    """The columns of a constant as the twin sees them."""
+    """The columns of a constant that have values."""
     if isinstance(step, Release):
         ends = [(f"{end}{place + 1}", DOUBLE) for place in range(len(step.bounds)) for end in "lh"]
         return [*((one.id, one.type) for one in step.plan.fields), *ends, ("n", BIGINT)]

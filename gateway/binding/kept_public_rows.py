@@ -131,6 +131,10 @@ class _Rewriting:
         if join.args.get("on") is not None:
             parts += conjunct_nodes(exp.Where(this=join.args["on"]))
         for part in parts:
+            if self._side(part) is True or _is_constant(part):
+                # a constant is of neither side: p.region = 'north' is a condition like any other
+                conditions.append(part)
+                continue
             sides = {}
             if isinstance(part, exp.EQ):
                 sides = {
@@ -146,8 +150,6 @@ class _Rewriting:
                         "add it to GROUP BY, or use an inner join",
                     )
                 pairs.append((place, sides[True]))
-            elif self._side(part) is True or isinstance(part, exp.Boolean):
-                conditions.append(part)
             else:
                 raise _refusal(
                     "the outer join compares public and protected rows by more than `=`",
@@ -298,6 +300,10 @@ class _Rewriting:
             return _or_zero(column) if name == "count" else column
         many = exp.Mul(this=column, expression=_column(self._groups, "n"))
         return _or_zero(many) if name == "count" else exp.Paren(this=many)
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    return node.find(exp.Column, exp.Select, exp.SetOperation) is None
 
 
 def _queries(node: exp.Expression) -> Iterator[exp.Expression]:

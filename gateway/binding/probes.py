@@ -34,6 +34,17 @@ def is_row_probe(tree: exp.Expression) -> bool:
     return isinstance(tree, exp.Select) and _limits_to(limit, _ONE_ROW) and _is_bare(tree)
 
 
+def lists_columns(tree: exp.Expression) -> bool:
+    """Whether it lists columns of one table and computes nothing: what refuses it is a column that no query reads."""
+    items = (one.this if isinstance(one, exp.Alias) else one for one in tree.expressions)
+    source = tree.args.get("from_")
+    return (
+        source is not None
+        and isinstance(source.this, exp.Table)
+        and all(isinstance(one, exp.Column | exp.Star) for one in items)
+    )
+
+
 def existence_probe(tree: exp.Expression) -> exp.Exists | None:
     """The EXISTS of a statement that asks nothing but whether a table has a row."""
     if not isinstance(tree, exp.Select) or tree.args.get("from_") is not None:

@@ -28,6 +28,7 @@ _ENDS: Final = frozenset(
 _SETS: Final = frozenset({"union", "intersect", "except", "into"})
 # words behind which a keyword is a name, or belongs to an expression: AS group, WITHIN GROUP, IS DISTINCT FROM
 _JOINED: Final = frozenset({("within", "group"), ("distinct", "from")})
+_COUNT: Final = f"COUNT(*) AS {quote_name('count of rows')}"
 _LITERALS: Final = frozenset({"null", "true", "false"})
 # one of these decides how many rows there are
 _SET_RETURNING: Final = frozenset(
@@ -97,7 +98,7 @@ class SelectList:
 
     @property
     def work(self) -> int:
-        """What binding each replaceable item alone costs, in pieces of text."""
+        """What binding each replaceable item alone costs, in pieces of text; some are bound once more beside a count."""
         each = len(self.replaceable)
         kept = sum(len(self.items[place].pieces) for place in self.fixed)
         tried = sum(len(self.items[place].pieces) for place in self.replaceable)
@@ -135,6 +136,18 @@ class SelectList:
                 parts.append("NULL")
         head, tail = self.text[: self.items[0].start], self.text[self.items[-1].end :]
         return f"{head}{', '.join(parts)}{tail}", found
+
+    def beside_count(self, place: int) -> str | None:
+        """The text with this item, those that stay and a count of rows, where the statement has an aggregate.
+
+        The aggregates of a list make one row of all rows. So an item without one, such as a query in brackets, may be
+        answered beside them, though it would be an item of each row without them.
+        """
+        if self.items[place].aggregates or not any(one.aggregates for one in self.items):
+            return None
+        text, _ = self.alone(place)
+        tail = len(self.text) - self.items[-1].end
+        return f"{text[: len(text) - tail]}, {_COUNT}{text[len(text) - tail :]}"
 
     @classmethod
     def read(cls, text: str) -> Self | None:

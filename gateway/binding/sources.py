@@ -122,15 +122,19 @@ class Sources:
         if not is_system_table(table):
             cutting.touched.add(table.name)
         name = _alias(node) or table.bare_name
-        names = _renamed(node, tuple(column.name for column in table.columns))
+        own = [column.name for column in table.columns]
+        # of an empty relation nothing is read: it has what the twin shows
+        own += [column.name for column in table.unused] if cutting.empty else []
+        names = _renamed(node, tuple(own))
         if table.public or cutting.empty:
             columns = tuple(
                 Visible(seen, column.type)
-                for seen, column in zip(names, table.columns, strict=True)
+                for seen, column in zip(names, table.columns, strict=False)
             )
+            columns += tuple(map(Visible, names[len(columns) :]))
             # a public table may have columns that only the source knows, until it was read
             source = FromRelation(
-                name, columns, complete=bool(columns), db=schema, unread=table.unused
+                name, columns, complete=bool(table.columns), db=schema, unread=table.unused
             )
             return Leaf(source, node, table)
         scan = Scan(table, cutting.alias(name), cutting.dataset.unit)

@@ -123,7 +123,7 @@ def _is_like(call: Call, values: Sequence[Known]) -> Known:
 
 
 def _of_ascii(fold: Callable[[str], str]) -> Evaluate:
-    """Letters beyond ASCII are folded as the source's collation says."""
+    """Sources fold the letters A to Z alone; texts with others are left to them."""
 
     def evaluate(_: Call, values: Sequence[Known]) -> Known:
         if not isinstance(values[0], str) or not values[0].isascii():

@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeAlias
 import numpy as np
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
-from gateway.binding.describe import constant_columns
+from gateway.binding.describe import written_columns
 from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import InvalidValue, Value, read_value
@@ -50,9 +50,9 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class ConstantTable:
-    """A constant relation: its columns, and their values as texts, column by column."""
+    """A constant relation: its columns with their types as SQL, and their values as texts, column by column."""
 
-    columns: tuple[tuple[str, ColumnType], ...]
+    columns: tuple[tuple[str, str], ...]
     texts: tuple[Texts, ...]
 
 
@@ -79,7 +79,7 @@ def release_constant(step: Release, release: NoisyRelease, *, clamp: bool = True
         Texts.of(text) for one in release.intervals(*step.bounds) for text in interval_texts(one)
     ]
     numbers = Texts.of(map(str, range(release.rows)))
-    return ConstantTable(tuple(constant_columns(step)), (*columns, *ends, numbers))
+    return ConstantTable(tuple(written_columns(step)), (*columns, *ends, numbers))
 
 
 def _level(
@@ -116,7 +116,7 @@ def _level(
 
 def table_constant(step: Fetch | Empty, rows: StagedRows | None) -> ConstantTable:
     """A table as a constant relation; an empty one has its columns alone."""
-    columns = tuple(constant_columns(step))
+    columns = tuple(written_columns(step))
     there = () if rows is None else rows.rows
     texts = tuple(Texts.of(cell_text(row[place]) for row in there) for place in range(len(columns)))
     return ConstantTable(columns, texts)

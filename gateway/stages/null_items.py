@@ -1,13 +1,14 @@
 """Statements of which some items cannot be answered: these are NULL, and the rest is answered.
 
 Takes a question that asks for this (`gateway.unsupported = 'null'`) and its dataset. Gives the bound statement, or the
-refusal of the whole. A refusal concerns an item if the item is refused without the others.
+refusal of the whole. A refusal concerns an item if the item is refused without the others, and beside a count of rows where
+it has no aggregate of its own.
 
 INVARIANT: only what depends on the text and the policy is tried: binding, the decision and the analysis. The auditor's
 verdicts and the budget are on the statement that remains, as one: nobody learns from a single answer which items the
 auditor would let pass, and no item is left out so that the others fit the budget.
 INVARIANT: nothing is told but refusals that the analyst would have got for the item by itself, at no charge.
-INVARIANT: work is bounded. Each item is bound once alone, and the rest once; `SelectList.read` bounds items times
+INVARIANT: work is bounded. Each item is bound once or twice alone, and the rest once; `SelectList.read` bounds items times
 pieces of the text. Texts of which a piece costs more, such as many joins, end with `_MOST_SECONDS` of processor time.
 Either way the whole is refused as without the setting, and the twin is not asked for columns.
 """
@@ -92,13 +93,27 @@ class _Items:
         for place in self.chosen.replaceable:
             if thread_time() > end:
                 return {}
-            try:
-                _bind(self._asked(self.chosen.alone(place)[0]), self.dataset, self.borrow)
-            except Refusal as refusal:
-                if not _may_concern_item(refusal):
-                    raise
+            refusal = self._refusal(self.chosen.alone(place)[0])
+            if refusal is None:
+                continue
+            beside = self.chosen.beside_count(place)
+            if (
+                beside is None
+                or refusal.reason is not Reason.NOT_AGGREGATE
+                or self._refusal(beside) is not None
+            ):
                 found[place] = refusal
         return found
+
+    def _refusal(self, text: str) -> Refusal | None:
+        """Why the text is refused, if that may concern an item; None: it is answered."""
+        try:
+            _bind(self._asked(text), self.dataset, self.borrow)
+        except Refusal as refusal:
+            if not _may_concern_item(refusal):
+                raise
+            return refusal
+        return None
 
     def bind_rest(self, refused: Mapping[int, Refusal]) -> BoundQuery:
         """The statement without these items."""

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
-from gateway.binding.describe import constant_columns
+from gateway.binding.describe import constant_columns, written_columns
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.columnar.texts import Texts
@@ -124,7 +124,7 @@ def _constants(
             case Release():
                 made[step.name] = _released(step, next(waiting), zeros=zeros, examples=keys)
             case Fetch() | Empty():
-                columns = constant_columns(step)
+                columns = written_columns(step)
                 nothing = Texts.of([None] if isinstance(step, Fetch) else [])
                 made[step.name] = ConstantTable(tuple(columns), (nothing,) * len(columns))
             case _:
@@ -154,7 +154,7 @@ def _released(
             )
         else:
             texts.append([None] * len(rows))
-    return ConstantTable(tuple(columns), tuple(map(Texts.of, texts)))
+    return ConstantTable(tuple(written_columns(step)), tuple(map(Texts.of, texts)))
 
 
 _Row: TypeAlias = tuple[tuple[str | None, ...] | None, frozenset[int]]

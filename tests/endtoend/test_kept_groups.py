@@ -20,6 +20,10 @@ _HOUR = "extract(hour FROM admitted)"
         ("upper(region)", "patients", "region <> 'east' AND income > 10"),
         ("birth_year / 10", "patients", "birth_year / 10 IN (195, 196) OR birth_year / 10 = 199"),
         ("birth_year / 10", "patients", "birth_year < 1955 OR birth_year > 1990"),
+        ("birth_year", "patients", "birth_year BETWEEN 1950 AND 1990 AND birth_year <> 1970"),
+        ("birth_year", "patients", "birth_year IN (1950, 1960, 1970) AND NOT birth_year = 1960"),
+        ("b", "(SELECT birth_year AS b FROM patients WHERE birth_year % 2 = 0) t", "b > 1950"),
+        (_HOUR, "visits", f"admitted IS NOT NULL AND {_HOUR} BETWEEN 8 AND 17"),
         (_HOUR, "visits", f"{_HOUR} BETWEEN 8 AND 17"),
         (_HOUR, "visits", f"NOT ({_HOUR} BETWEEN 8 AND 17)"),
         (f"CASE WHEN {_HOUR} < 8 THEN 'a' ELSE 'b' END", "visits", f"{_HOUR} >= 10"),
@@ -55,3 +59,21 @@ def test_excluded_groups_are_not_shown(gateway: AskedGateway) -> None:
         "listed",
     ).rows
     assert sorted(int(str(row[0])) for row in hours) == [0, 1, 2, *range(5, 24)]
+
+
+@for_each(
+    "sql, rows",
+    [
+        ("SELECT region, COUNT(*) FROM patients WHERE {} GROUP BY 1", []),
+        ("SELECT region, smoker, AVG(income) FROM patients WHERE {} GROUP BY 1, 2", []),
+        ("SELECT region, COUNT(DISTINCT birth_year), MEDIAN(income) FROM patients WHERE {} GROUP BY 1", []),
+        ("SELECT region, COUNT(*) FROM patients WHERE {} GROUP BY ROLLUP (1) ORDER BY 1 DESC", [(None, "0")]),
+        ("SELECT COUNT(*) FROM (SELECT region, COUNT(*) FROM patients WHERE {} GROUP BY 1) t", [("0",)]),
+    ],
+)  # fmt: skip
+def test_no_group_is_shown_where_where_leaves_none(
+    gateway: AskedGateway, sql: str, rows: list[tuple[object, ...]]
+) -> None:
+    """A condition that no value passes gives no group, as in PostgreSQL; a total has its row."""
+    answer = gateway.answer(sql.format("region = 'north' AND region = 'east'"), "listed")
+    assert [tuple(row) for row in answer.rows] == rows

@@ -68,6 +68,24 @@ def test_notices_name_the_column_and_the_reason_of_each_null(gateway: AskedGatew
         assert code in notice
 
 
+def test_item_that_is_answered_beside_an_aggregate_is_answered(gateway: AskedGateway) -> None:
+    """A query in brackets is one item of each row by itself, and one of all rows beside an aggregate: it stays."""
+    visits = gateway.answer("SELECT COUNT(*) FROM visits", "laplace").rows[0][0]
+    for text, answered in {
+        "SELECT COUNT(*), SUM(LENGTH(name)) AS n, (SELECT COUNT(*) FROM visits) FROM patients": (True, False, True),
+        "SELECT (SELECT COUNT(*) FROM visits) AS count, array_agg(income), COUNT(*) FROM patients ORDER BY 3": (True, False, True),
+        "SELECT COUNT(*), (SELECT array_agg(cost) FROM visits), (SELECT COUNT(*) FROM visits) FROM patients": (True, False, True),
+    }.items():  # fmt: skip
+        row = _ask(gateway, text).rows[0]
+        assert tuple(one is not None for one in row) == answered, text
+        assert visits in row, text
+    # without an aggregate that is answered, the rows would be those of persons
+    assert (
+        _code(gateway, "SELECT SUM(LENGTH(name)), (SELECT COUNT(*) FROM visits) FROM patients")
+        == "GW301"
+    )
+
+
 def test_notice_tells_what_the_item_alone_is_refused_with(gateway: AskedGateway) -> None:
     """The reason of a NULL is no more than the refusal of the item by itself."""
     (notice,) = _ask(gateway, "SELECT COUNT(*), SUM(LENGTH(name)) AS n FROM patients").notices

@@ -127,6 +127,40 @@ def test_column_that_no_query_reads_is_shown_and_refused(shop: Shop, dataset: st
 
 
 @BOTH
+def test_probes_show_columns_that_no_query_reads(shop: Shop, dataset: str) -> None:
+    """A statement without rows has the names and types of the schema, whether it lists them or not."""
+    with shop.connect(dataset) as connection:
+        schema = connection.execute(
+            "SELECT column_name FROM information_schema.columns WHERE table_name = 'customers'"
+            " ORDER BY ordinal_position"
+        ).fetchall()
+        every = [name for (name,) in schema]
+        assert {"details", "parts"} < set(every)
+        for text, names in {
+            "SELECT * FROM customers LIMIT 0": every,
+            "SELECT * FROM customers WHERE 1 = 0": every,
+            "SELECT c.* FROM customers c WHERE false": every,
+            "SELECT * FROM customers LIMIT 1": every,
+            "SELECT * FROM (SELECT * FROM customers) t LIMIT 0": every,
+            "SELECT * FROM (SELECT * FROM customers) t LIMIT 1": every,
+            "WITH w AS (SELECT * FROM customers) SELECT * FROM w LIMIT 0": every,
+            "SELECT details, smoker FROM customers LIMIT 0": ["details", "smoker"],
+            "SELECT c.details AS d, c.parts FROM customers c LIMIT 1": ["d", "parts"],
+            "SELECT t.details FROM (SELECT * FROM customers) t WHERE 1 = 0": ["details"],
+            "SELECT details ->> 'smoker' AS s FROM customers LIMIT 0": ["s"],
+            "SELECT * FROM customers c JOIN orders o USING (customer_id) LIMIT 0":
+                [*every, "order_id", "total"],
+        }.items():  # fmt: skip
+            found = connection.execute(text)
+            assert found.description is not None
+            assert [one.name for one in found.description] == names, text
+            assert found.fetchall() == [], text
+            types = {one.name: one.type_code for one in found.description}
+            assert types.get("details", 114) == 114, text
+            assert types.get("parts", 1007) == 1007, text
+
+
+@BOTH
 def test_boolean_aggregates_of_a_person_are_exact(shop: Shop, dataset: str) -> None:
     """True, false, and NULL where no row of the person is left."""
     text = (

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from gateway.binding.aggregates import is_aggregate
 from gateway.binding.bound import CutBuilder, Empty, Fetch, Release, RerunSql
+from gateway.binding.describe import written_columns
 from gateway.binding.extensions import ENDS, end_calls, find_output, has_end, is_end, null_end
 from gateway.binding.provenance.effort import query_effort
 from gateway.binding.provenance.origin import (
@@ -302,7 +303,7 @@ class _Tracing:
         if isinstance(step, Release):
             return ReleaseRows(name, step.plan, len(self._cutting.bounds(name)))
         if isinstance(step, Fetch | Empty) and step.table.columns:
-            return Unknown(tuple(Output(one.name) for one in step.table.columns))
+            return Unknown(tuple(Output(one) for one, _ in written_columns(step)))
         return Unknown()
 
     def _read_by(self, query: exp.Expression | None) -> Readings:

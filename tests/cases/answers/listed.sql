@@ -147,3 +147,15 @@ SELECT t.region, n FROM (SELECT r.region, COUNT(p.patient_id) AS n FROM regions 
 
 -- title: public groups of a query with a column of the same name
 SELECT g.region, COUNT(p.patient_id) FROM (SELECT region FROM regions WHERE population > 10) AS g LEFT JOIN patients p ON p.region = g.region GROUP BY g.region
+
+-- title: public groups with constants beside the key
+SELECT r.region, COUNT(p.patient_id), AVG(p.income) FROM regions r LEFT JOIN patients p ON p.region = r.region AND p.smoker = true AND 'north' <> p.region AND 1 = 1 GROUP BY r.region;
+
+-- title: public years of one region
+SELECT s.y, COUNT(p.patient_id) FROM generate_series(1950, 1959) AS s(y) LEFT JOIN patients p ON p.birth_year = s.y AND p.region = 'north' GROUP BY s.y;
+
+-- title: public years of which one has partners
+SELECT s.y, COUNT(p.patient_id) FROM generate_series(1950, 1959) AS s(y) LEFT JOIN patients p ON p.birth_year = s.y AND p.birth_year = 1951 GROUP BY s.y;
+
+-- title: years beside a condition that narrows them
+SELECT birth_year, COUNT(*) FROM patients WHERE birth_year BETWEEN 1950 AND 1959 AND birth_year <> 1951 GROUP BY birth_year;

@@ -69,3 +69,27 @@ SELECT g.region, COUNT(p.patient_id) FROM (SELECT region FROM regions WHERE popu
 --   scan patients as p [protected(patient), rows 1]
 -- finishing SELECT "_t1"."k1" AS "region", COALESCE("_t2"."m1" * "_t1"."n", 0) AS "count" FROM (SELECT "g"."region" AS "k1", COUNT(*) AS "n" FROM (SELECT region FROM "_p1" AS "regions" WHERE population > 10) AS g GROUP BY 1) AS "_t1" LEFT JOIN (SELECT "_r1"."k1" AS "j1", "_r1"."m1" AS "m1" FROM "_r1") AS "_t2" ON "_t2"."j1" = "_t1"."k1"
 -- use group_by patients.region
+
+-- title: public groups with constants beside the key
+SELECT r.region, COUNT(p.patient_id) FROM regions r LEFT JOIN patients p ON p.region = r.region AND 1950 = p.birth_year AND (p.name = 'x' OR p.smoker) AND 1 = 1 GROUP BY r.region;
+-- plan
+-- _p1 fetch regions
+-- _r1 release by k1 = p.region: m1 = count(p.patient_id)
+--   filter ((1950 = p.birth_year) and ((p.name = 'x') or p.smoker) and (1 = 1))
+--     scan patients as p [protected(patient), rows 1]
+-- finishing SELECT "_t1"."k1" AS "region", COALESCE("_t2"."m1" * "_t1"."n", 0) AS "count" FROM (SELECT "r"."region" AS "k1", COUNT(*) AS "n" FROM "_p1" AS r GROUP BY 1) AS "_t1" LEFT JOIN (SELECT "_r1"."k1" AS "j1", "_r1"."m1" AS "m1" FROM "_r1") AS "_t2" ON "_t2"."j1" = "_t1"."k1"
+-- use filter patients.birth_year
+-- use filter patients.name
+-- use group_by patients.region
+-- use filter patients.smoker
+
+-- title: public groups whose key is compared with a constant
+SELECT s.y, COUNT(p.patient_id) FROM generate_series(1950, 1953) AS s(y) LEFT JOIN patients p ON p.birth_year = s.y AND p.birth_year = 1951 AND p.region = 'north' GROUP BY s.y;
+-- plan
+-- _r1 release by k1 = p.birth_year: m1 = count(p.patient_id)
+--   filter ((p.birth_year = 1951) and (p.region = 'north'))
+--     scan patients as p [protected(patient), rows 1]
+-- finishing SELECT "_t1"."k1" AS "y", COALESCE("_t2"."m1" * "_t1"."n", 0) AS "count" FROM (SELECT "s"."y" AS "k1", COUNT(*) AS "n" FROM GENERATE_SERIES(1950, 1953) AS s(y) GROUP BY 1) AS "_t1" LEFT JOIN (SELECT "_r1"."k1" AS "j1", "_r1"."m1" AS "m1" FROM "_r1") AS "_t2" ON "_t2"."j1" = "_t1"."k1"
+-- use filter patients.birth_year
+-- use group_by patients.birth_year
+-- use filter patients.region

@@ -37,3 +37,7 @@ SELECT r.region, r.capital, COUNT(p.patient_id) FROM regions r LEFT JOIN patient
 -- title: rows of persons in a CTE on the far side
 -- code: GW105
 WITH ill AS (SELECT patient_id, region FROM patients) SELECT r.region, COUNT(i.patient_id) FROM regions r LEFT JOIN ill i ON i.region = r.region GROUP BY r.region;
+
+-- title: constant instead of an equality of both sides
+-- code: GW105
+SELECT r.region, COUNT(p.patient_id) FROM regions r LEFT JOIN patients p ON p.region = 'north' GROUP BY r.region;

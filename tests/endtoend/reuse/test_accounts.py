@@ -137,3 +137,11 @@ def test_key_of_a_fresh_answer_is_charged_once(place: Place) -> None:
     fresh = [place.ask(_SUM, idempotency=key, fresh=True) for _ in range(2)]
     assert fresh[0].rows == fresh[1].rows != first.rows
     assert place.spent_by_all() == 2 * _PRICE
+
+
+def test_top_up_in_pure_epsilon_costs_the_root_of_the_difference_of_squares(pure: Place) -> None:
+    """From 0.5 to 0.7 it is 0.49: more than the difference, less than a new purchase."""
+    pure.ask(_SUM, epsilon="0.5")
+    more = pure.ask(_SUM, epsilon="0.7").charged.value
+    assert round(float(more), 2) == 0.49
+    assert 0.7 - 0.5 < more < 0.7
