@@ -6,7 +6,8 @@ it stays PostgreSQL's. What reads no column is left as it is: `1 / 0` raises wha
 
 INVARIANT: a guard gives NULL where PostgreSQL would raise and the value elsewhere, of the same type: texts without a
 type (`'0'`) take that of the operand, and a CASE with one branch has that of the branch. Only a `numeric` power that is
-beyond every double, and an exponential of it, are NULL as well.
+beyond every double, an exponential of it, and a function of `NaN` are NULL as well.
+INVARIANT: a guard never raises itself, whatever the types of its operands are. The rehearsal tries it.
 """
 
 from collections.abc import Callable
@@ -22,10 +23,13 @@ _MOST_NODES: Final = 20_000  # an operand that a guard repeats may have guards i
 _LARGEST_SUM: Final = 1_900
 _TIMES_LONGER: Final = 4  # at least: a sum with its guard, than without
 _LARGEST_LOGARITHM: Final = "690"  # e to that is a double, and so is one by it
+_LARGEST_FACTORIAL: Final = "32177"  # the last that a `numeric` holds
 _WHOLE: Final = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_NUMBERS: Final = frozenset({exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE})
 _READ: Final = frozenset(
     {
-        *(exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.BOOLEAN, exp.DType.UUID),
+        *_NUMBERS,
+        *(exp.DType.BOOLEAN, exp.DType.UUID),
         *(exp.DType.DATE, exp.DType.TIME, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ),
         exp.DType.INTERVAL,
     }
@@ -35,9 +39,13 @@ _ENDS: Final = (
     ("bigint", "18446744073709551615"),
     ("integer", "4294967295"),
     ("smallint", "65535"),
+    ("double precision", "3.5953862697246e308"),
+    ("real", "6.805646e38"),
 )
-"""How far from a half the numbers of a type are at most, doubled."""
+"""How far from a half the numbers of a type are at most, doubled; a little less where they are not whole."""
 _NEAR: Final = 2  # operators between a sum and the cast that makes it one of doubles
+# of a second and of a day: intervals are made with them
+_SECONDS: Final = frozenset({"1", "86400"})
 _DIVISIONS: Final = (exp.Div, exp.Mod, exp.IntDiv)
 # nodes that cannot raise over columns that are there
 _HARMLESS: Final = (
@@ -55,21 +63,23 @@ def with_guards(tree: exp.Expression) -> exp.Expression | None:
     """The query with guards; None where there is nothing to guard, or it would become too long."""
     made = tree.copy()
     found = [
-        one
-        for one in made.walk(bfs=False)
-        if isinstance(one, exp.Expression) and _can_be_guarded(one)
+        (one, written)
+        for one, written in zip(made.walk(bfs=False), tree.walk(bfs=False), strict=True)
+        if isinstance(one, exp.Expression)
+        and isinstance(written, exp.Expression)
+        and _can_be_guarded(one)
     ]
     for select in made.find_all(exp.Select):
         select.set("expressions", [_named(one) for one in select.expressions])
     size = _size(made)
     # the innermost first: what is repeated has its guards then
-    for node in reversed(found):
+    for node, written in reversed(found):
         if isinstance(node, _SUMS):
             # each guard repeats its operands: a chain of them would be exponential, and others matter more
             shorter = _size(node)
             if shorter > _LARGEST_SUM or size + _TIMES_LONGER * shorter > _MOST_NODES // 2:
                 continue
-        guarded = _guarded(node)
+        guarded = _guarded(node, written)
         if node is made:
             return None  # a query is never an operator
         longer = _size(guarded)
@@ -96,7 +106,7 @@ def _named(item: exp.Expression) -> exp.Expression:
 def _can_be_guarded(node: exp.Expression) -> bool:
     if isinstance(node, _DIVISIONS):
         return _reads(node.expression)
-    if isinstance(node, _SUMS):  # with a double it is never a whole number
+    if isinstance(node, _SUMS):  # an interval is made of more of them than one text may hold guards
         return _reads(node) and not _is_double(node)
     if isinstance(node, exp.Pow):
         return _reads(node)
@@ -112,15 +122,17 @@ def _reads(node: exp.Expression) -> bool:
 
 
 def _is_double(node: exp.Expression, deep: int = _NEAR) -> bool:
-    """Whether it is certainly a double, or what an operator makes of one: no whole number."""
+    """Whether it is a double of seconds that an interval is made of, or what operators make of one."""
     if isinstance(node, exp.Cast):
-        return bool(node.to.this is exp.DType.DOUBLE)
+        seconds = isinstance(node.this, exp.Literal) and node.this.name in _SECONDS
+        return seconds and node.to.this is exp.DType.DOUBLE
     if not deep or not isinstance(node, _SUMS):
         return False
     return _is_double(node.this, deep - 1) or _is_double(node.expression, deep - 1)
 
 
-def _guarded(node: exp.Expression) -> exp.Expression:
+def _guarded(node: exp.Expression, written: exp.Expression) -> exp.Expression:
+    """The node, whose operands have their guards, with its own; `written` is the same without any."""
     if isinstance(node, _DIVISIONS):
         out = node.copy()
         out.set("expression", _not_zero(node.expression))
@@ -128,11 +140,11 @@ def _guarded(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Pow):
         return _power(node, node.this, node.expression)
     if isinstance(node, _SUMS):
-        return _whole_sum(node)
+        return _sum(node, written)
     if isinstance(node, exp.Subquery):
         return _single(node)
     if isinstance(node, exp.Cast):
-        return _cast(node)
+        return _cast(node, written.this)
     return _FUNCTIONS[_name(node)](node)
 
 
@@ -166,32 +178,50 @@ def _single(node: exp.Subquery) -> exp.Expression:
     return exp.Subquery(this=whole)
 
 
-def _whole_sum(node: exp.Expression) -> exp.Expression:
-    """Whole numbers whose sum, difference or product fits its type; values of other types as they are."""
-    never = exp.Case(ifs=[exp.If(this=exp.false(), true=node.copy())])
-    kind = exp.Cast(this=_call("PG_TYPEOF", never), to=exp.DataType.build("text"))
-    names = [_text(name) for name, _ in _ENDS]
+def _sum(node: exp.Expression, written: exp.Expression) -> exp.Expression:
+    """Numbers whose sum, difference or product fits its type; values of other types as they are.
+
+    What is added decides, not the sum alone: the days between two dates are a whole number as well.
+    """
     wide = node.__class__(
-        this=exp.Paren(this=_in_digits(node.this)),
-        expression=exp.Paren(this=_in_digits(node.expression)),
+        this=exp.Paren(this=_as_number(node.this)),
+        expression=exp.Paren(this=_as_number(node.expression)),
     )
     # from -most - 1 to most
     twice = exp.Add(
         this=exp.Mul(this=exp.Paren(this=wide), expression=exp.Literal.number(2)),
         expression=exp.Literal.number(1),
     )
-    whole = exp.In(this=kind.copy(), expressions=names)
-    away = exp.Case(ifs=[exp.If(this=whole, true=_call("ABS", twice))])
     most = exp.Case(
-        this=kind,
+        this=_type_of(written),
         ifs=[exp.If(this=_text(name), true=exp.Literal.number(end)) for name, end in _ENDS],
     )
-    return _only(_call("COALESCE", exp.LTE(this=away, expression=most), exp.true()), node)
+    away = _call("NULLIF", _call("ABS", twice), _text("NaN"))
+    fits = exp.LTE(this=_call("NULLIF", away, _text("Infinity")), expression=most)
+    return _only(_call("COALESCE", fits, exp.true()), node)
 
 
-def _in_digits(what: exp.Expression) -> exp.Expression:
-    text = exp.Cast(this=exp.Paren(this=what.copy()), to=exp.DataType.build("text"))
-    return exp.Cast(this=text, to=exp.DataType.build("numeric"))
+def _type_of(written: exp.Expression) -> exp.Expression:
+    """The name of its type; it is not computed, so it needs no guards of its own."""
+    never = exp.Case(ifs=[exp.If(this=exp.false(), true=written.copy())])
+    return exp.Cast(this=_call("PG_TYPEOF", never), to=exp.DataType.build("text"))
+
+
+def _as_text(what: exp.Expression) -> exp.Expression:
+    return exp.Cast(this=exp.Paren(this=what.copy()), to=exp.DataType.build("text"))
+
+
+def _as_number(what: exp.Expression) -> exp.Expression:
+    """The `numeric` that its text spells; NULL where it spells none.
+
+    INVARIANT: it never raises, even when PostgreSQL computes constants while it plans: what is cast is a CASE whose
+    condition is not immutable, and which is pruned where it is computed.
+    """
+    if isinstance(what, exp.Literal) and not what.is_string:
+        return what.copy()
+    valid = _call("PG_INPUT_IS_VALID", _as_text(what), _text("numeric"))
+    spelled = exp.Case(ifs=[exp.If(this=valid, true=_as_text(what))])
+    return exp.Cast(this=spelled, to=exp.DataType.build("numeric"))
 
 
 def _name(node: exp.Expression) -> str:
@@ -226,15 +256,20 @@ def _all(*conditions: exp.Condition) -> exp.Condition:
     return exp.Paren(this=exp.and_(*conditions, copy=False))
 
 
+def _tiles(call: exp.Expression) -> exp.Expression:
+    """`ntile` of a number above 0; NULL, as `ntile` of NULL, elsewhere."""
+    return _call(call.this, *map(_positive, call.expressions))
+
+
 def _divided(call: exp.Expression) -> exp.Expression:
     """`mod` and `div`."""
     first, *others = call.expressions
-    return _call(call.this, first, *map(_not_zero, others))
+    return _call(call.this, first, *(_not_zero(one) if _reads(one) else one for one in others))
 
 
 def _logarithm(call: exp.Expression) -> exp.Expression:
-    parts = [_positive(one) for one in call.expressions]
-    if len(parts) > 1:
+    parts = [_positive(one) if _reads(one) else one for one in call.expressions]
+    if len(parts) > 1 and _reads(parts[0]):
         parts[0] = _call("NULLIF", parts[0], _text("1"))  # whose logarithm is 0
     return _call(call.this, *parts)
 
@@ -251,10 +286,13 @@ def _between(low: str, high: str) -> Guard:
     return guarded
 
 
-def _root(call: exp.Expression) -> exp.Expression:
-    if len(call.expressions) != 1:
-        return call.copy()
-    return _only(_compared(exp.GTE, call.expressions[0], _text("0")), call)
+def _at_least(low: str) -> Guard:
+    def guarded(call: exp.Expression) -> exp.Expression:
+        if len(call.expressions) != 1:
+            return call.copy()
+        return _only(_compared(exp.GTE, call.expressions[0], _text(low)), call)
+
+    return guarded
 
 
 def _powered(call: exp.Expression) -> exp.Expression:
@@ -263,14 +301,24 @@ def _powered(call: exp.Expression) -> exp.Expression:
     return _power(call, *call.expressions)
 
 
+def _exactly(what: exp.Expression) -> exp.Expression:
+    return exp.Cast(this=exp.Paren(this=what.copy()), to=exp.DataType.build("numeric"))
+
+
+def _with_type(what: exp.Expression) -> exp.Expression:
+    """A text without a type, or NULL, as the number that a power takes it for; others as they are."""
+    plain = what.unnest()
+    if isinstance(plain, exp.Null) or (isinstance(plain, exp.Literal) and plain.is_string):
+        return exp.Cast(this=what.copy(), to=exp.DataType.build("double"))
+    return what
+
+
 def _power(whole: exp.Expression, base: exp.Expression, exponent: exp.Expression) -> exp.Expression:
     """Of 0 to what is not negative; of a negative base to a whole exponent; and not beyond a double."""
-    double = exp.DataType.build("double")
+    base, exponent = (_with_type(one) for one in (base, exponent))
     logarithm = exp.Mul(
-        this=exp.Cast(this=exp.Paren(this=exponent.copy()), to=double.copy()),
-        expression=_call(
-            "LN", _positive(_call("ABS", exp.Cast(this=base.copy(), to=double.copy())))
-        ),
+        this=_exactly(exponent),
+        expression=_exactly(_call("LN", _positive(_call("ABS", _exactly(base))))),
     )
     of_zero = _all(
         _compared(exp.EQ, base, _text("0")), _compared(exp.GTE, exponent, exp.Literal.number(0))
@@ -288,30 +336,21 @@ def _power(whole: exp.Expression, base: exp.Expression, exponent: exp.Expression
     return _only(exp.or_(of_zero, of_others, copy=False), whole)
 
 
-def _cast(cast: exp.Cast) -> exp.Expression:
-    """A text is tried as it is, a number as the whole number that it is rounded to; other types do not raise."""
-    text = exp.Cast(this=exp.Paren(this=cast.this.copy()), to=exp.DataType.build("text"))
+def _cast(cast: exp.Cast, written: exp.Expression) -> exp.Expression:
+    """A text or a date is tried as it is, a number as the one that it is rounded to; other types do not raise."""
+    text = _as_text(cast.this)
     wanted = _text(cast.to.sql(dialect="postgres"))
-    kind = exp.Cast(this=_call("PG_TYPEOF", cast.this), to=exp.DataType.build("text"))
-    is_text = exp.In(
-        this=kind, expressions=[_text("text"), _text("character varying"), _text("character")]
-    )
+    spelled = ["text", "character varying", "character", "date"]
+    is_text = exp.In(this=_type_of(written), expressions=[_text(name) for name in spelled])
     valid = _call("PG_INPUT_IS_VALID", text, wanted)
     number: exp.Expression = exp.true()
-    if cast.to.this in _WHOLE or cast.to.this is exp.DType.DECIMAL:
-        given: exp.Expression = text
+    if cast.to.this in _WHOLE | _NUMBERS:
+        given = _as_number(cast.this)
         if cast.to.this in _WHOLE:
-            rounded = _call("ROUND", exp.Cast(this=text.copy(), to=exp.DataType.build("numeric")))
-            given = exp.Cast(this=rounded, to=exp.DataType.build("text"))
-        number = exp.Case(
-            ifs=[
-                exp.If(
-                    this=_call("PG_INPUT_IS_VALID", text, _text("numeric")),
-                    true=_call("PG_INPUT_IS_VALID", given, wanted),
-                )
-            ],
-            default=exp.true(),
-        )
+            given = _call("ROUND", given)
+        tried = _call("PG_INPUT_IS_VALID", _as_text(given), wanted)
+        # a text that is no number is NULL there
+        number = _call("COALESCE", tried, exp.true())
     tried = exp.Case(ifs=[exp.If(this=is_text, true=valid)], default=number)
     # once more around it: a CASE has no digits of its own
     return exp.Cast(this=_only(tried, cast), to=cast.to.copy())
@@ -323,10 +362,16 @@ _FUNCTIONS: Final[dict[str, Guard]] = {
     "ln": _logarithm,
     "log": _logarithm,
     "log10": _logarithm,
-    "sqrt": _root,
+    "sqrt": _at_least("0"),
     "exp": _between(f"-{_LARGEST_LOGARITHM}", _LARGEST_LOGARITHM),
     "asin": _between("-1", "1"),
     "acos": _between("-1", "1"),
+    "asind": _between("-1", "1"),
+    "acosd": _between("-1", "1"),
+    "atanh": _between("-1", "1"),
+    "acosh": _at_least("1"),
+    "factorial": _between("0", _LARGEST_FACTORIAL),
+    "ntile": _tiles,
     "power": _powered,
     "pow": _powered,
 }

@@ -4,12 +4,15 @@ It refuses, for nothing, what cannot be computed whatever is released: `1 / 0`, 
 or a cast of a listed key that is no number. Every other invented row has 0 for its numbers, as an empty listed group or
 noise may have. The numbers of the other rows are far from each other.
 
+The text with guards is tried as well, over rows without NULL: after the charge it runs where noise makes the other raise.
+
 INVARIANT: the rehearsal depends on the statement, the policy and the types of columns. It depends on nothing in the
 source, and on nothing that was released.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from types import MappingProxyType
@@ -17,9 +20,10 @@ from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
 from gateway.binding.describe import constant_columns, written_columns
-from gateway.catalog.types import Family
+from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.columnar.texts import Texts
+from gateway.errors import Code
 from gateway.lru_cache import LruCache
 from gateway.results.constants import ConstantTable, Runner, fill_constants, run_with_guards
 from gateway.results.value_texts import key_text
@@ -29,6 +33,9 @@ from gateway.twin.errors import TwinRefused
 
 MOST_ROWS: Final = 200
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
+# even numbers and odd ones: the text without guards should not raise for one of them
+_SHIFTS: Final = 2
+_REMEDY: Final = "this expression fails where another one has no value, such as a division by 0: ask without one of them"
 _DATA_EXCEPTION: Final = "22"  # of SQLSTATE
 _EXAMPLES: Final[Mapping[Family, str]] = MappingProxyType(
     {
@@ -75,6 +82,12 @@ def rehearse(cut: Cut, analyses: Sequence[AnalyzedRelease], borrow: Borrow, most
         with borrow() as twin:
             for sql in tried:
                 _try(sql, (zeros, *others), twin, most_rows)
+                if sql.guarded is not None:
+                    for shift in range(_SHIFTS):
+                        examples = _constants(
+                            cut, analyses, zeros=False, keys=True, values=True, shift=shift
+                        )
+                        _try_guards(sql, sql.guarded, examples, twin, most_rows)
         return True
 
     _PASSED.get(sha256(shown.encode()).digest(), passed)
@@ -99,6 +112,27 @@ def _try(
         raise first
 
 
+def _try_guards(
+    sql: Sql,
+    guarded: Sql,
+    examples: Mapping[str, ConstantTable],
+    twin: Runner,
+    most_rows: int,
+) -> None:
+    """Refuse a text with guards that raises where the text without them does not."""
+    alone = replace(guarded, guarded=None)
+    try:
+        run_with_guards(alone, examples, twin, most_rows)
+    except TwinRefused as refused:
+        if refused.code in {Code.TWIN_UNAVAILABLE, Code.TWIN_TIMEOUT}:
+            raise
+        try:
+            run_with_guards(replace(sql, guarded=None), examples, twin, most_rows)
+        except TwinRefused:
+            return  # the examples are to blame, such as a key that is no date
+        raise TwinRefused(refused.sqlstate, refused.detail, _REMEDY) from None
+
+
 def sqls_of(cut: Cut) -> list[Sql]:
     """The SQL that runs on the twin, in order."""
     staged = [one.sql for one in cut.steps if isinstance(one, Stage)]
@@ -114,46 +148,71 @@ def _are_listed(analyses: Iterable[AnalyzedRelease]) -> bool:
 
 
 def _constants(
-    cut: Cut, analyses: Sequence[AnalyzedRelease], *, zeros: bool, keys: bool = False
+    cut: Cut,
+    analyses: Sequence[AnalyzedRelease],
+    *,
+    zeros: bool,
+    keys: bool = False,
+    values: bool = False,
+    shift: int = 0,
 ) -> Mapping[str, ConstantTable]:
-    """Invented rows for the twin; in found groups the keys are NULL, or examples."""
+    """Invented rows for the twin; the keys of found groups, and other values, are NULL or examples."""
     made: dict[str, ConstantTable] = {}
     waiting = iter(analyses)
     for step in cut.steps:
         match step:
             case Release():
-                made[step.name] = _released(step, next(waiting), zeros=zeros, examples=keys)
+                made[step.name] = _released(
+                    step, next(waiting), zeros=zeros, keys=keys, values=values, shift=shift
+                )
             case Fetch() | Empty():
-                columns = written_columns(step)
-                nothing = Texts.of([None] if isinstance(step, Fetch) else [])
-                made[step.name] = ConstantTable(tuple(columns), (nothing,) * len(columns))
+                made[step.name] = _given(step, values=values)
             case _:
                 pass  # what is staged is for plans, not for the twin
     return made
 
 
+def _given(step: Fetch | Empty, *, values: bool) -> ConstantTable:
+    """One row of a public table, or none; an empty table has the columns that no query reads as well."""
+    columns = written_columns(step)
+    if isinstance(step, Empty):
+        return ConstantTable(tuple(columns), (Texts.of([]),) * len(columns))
+    texts = (Texts.of([_example(of, wanted=values)]) for _, of in constant_columns(step))
+    return ConstantTable(tuple(columns), tuple(texts))
+
+
+def _example(of: ColumnType, *, wanted: bool) -> str | None:
+    return _EXAMPLES[of.family] if wanted else None
+
+
 def _released(
-    step: Release, release: AnalyzedRelease, *, zeros: bool, examples: bool
+    step: Release,
+    release: AnalyzedRelease,
+    *,
+    zeros: bool,
+    keys: bool,
+    values: bool,
+    shift: int,
 ) -> ConstantTable:
     plan, columns = step.plan, constant_columns(step)
     rows = [row for level in release.levels for row in _rows_of(level, release, len(plan.keys))]
-    keys, marks = len(plan.keys), len(plan.marks)
+    first, marks = len(plan.keys), len(plan.marks)
     texts: list[list[str | None]] = []
     for place, (_, of) in enumerate(columns):
-        if place < keys:
-            other = _EXAMPLES.get(of.family) if examples else None
+        if place < first:
+            other = _example(of, wanted=keys)
             texts.append([other if row[0] is None else row[0][place] for row in rows])
-        elif place < keys + marks:
-            texts.append([str(int(place - keys not in row[1])) for row in rows])
+        elif place < first + marks:
+            texts.append([str(int(place - first not in row[1])) for row in rows])
         elif place == len(columns) - 1:
             texts.append([str(number) for number in range(len(rows))])
         elif of.family in _NUMBERS:
-            numbers = [40 + at + place % 9 for at in range(len(rows))]
+            numbers = [40 + shift + at + place % 9 for at in range(len(rows))]
             texts.append(
                 [str(0 if zeros and not at % 2 else one % 100) for at, one in enumerate(numbers)]
             )
         else:
-            texts.append([None] * len(rows))
+            texts.append([_example(of, wanted=values)] * len(rows))
     return ConstantTable(tuple(written_columns(step)), tuple(map(Texts.of, texts)))
 
 

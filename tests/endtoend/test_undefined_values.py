@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from endtoend.clinic_gateway import AskedGateway
+from sqlglot import exp
 
+from gateway.binding import guards
 from gateway.errors import Refusal
 from gateway.requests.request import Request
 from gateway.results.constants import UNDEFINED, run_with_guards
@@ -48,6 +50,28 @@ _CONSTANT = {
 }
 
 
+# one of them is even, so the statement as it is written raises; the keys are dates
+_DIVIDED = """WITH a AS (SELECT visit_date AS m, COUNT(*) AS n, COUNT(*) - COUNT(*) AS zero FROM visits
+    WHERE visit_date BETWEEN '2024-12-01' AND '2024-12-02' GROUP BY 1)
+    SELECT {} AS x, 1 / zero AS none FROM a"""
+_BESIDE = (
+    *(
+        "m - date '2024-01-01'",
+        "m - min(m) OVER ()",
+        "m - (SELECT min(m) FROM a)",
+        "date '2024-12-31' - m",
+    ),
+    *(
+        "m + time '12:00'",
+        "m + 7",
+        "m - interval '1 day'",
+        "m - timestamp '2024-01-01 00:00'",
+        "n * 2 - 1",
+    ),
+    "(m - date '2024-01-01') * n",
+)
+
+
 def _records(gateway: AskedGateway, since: int) -> list[Mapping[str, Any]]:
     """What the trail says of questions, the oldest first."""
     with gateway.foundation.engine.connect() as connection:
@@ -80,6 +104,46 @@ def test_number_that_an_empty_listed_group_has_not_is_null_with_a_notice(
     assert [one.type for one in answer.columns] == [one.type for one in plain.columns]
     assert others == list(plain.rows)
     assert UNDEFINED not in plain.notices
+
+
+@pytest.mark.parametrize("dataset", ["listed", "laplace"])
+@pytest.mark.parametrize("beside", _BESIDE)
+def test_dates_beside_an_undefined_number_keep_their_values(
+    gateway: AskedGateway, dataset: str, beside: str
+) -> None:
+    """A division by a released 0 makes NULL of itself, and of nothing beside it."""
+    answer = gateway.answer(_DIVIDED.format(beside), dataset)
+    assert answer.rows or dataset == "laplace"
+    assert all(row[0] is not None and row[1] is None for row in answer.rows)
+    assert UNDEFINED in answer.notices or not answer.rows
+
+
+def test_guard_that_raises_is_refused_before_the_charge(
+    gateway: AskedGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rehearsal tries the guards over examples of keys, whose dates are not known before."""
+
+    def too_narrow(what: exp.Expression) -> exp.Expression:
+        text = exp.Cast(this=exp.Paren(this=what.copy()), to=exp.DataType.build("text"))
+        return exp.Cast(this=text, to=exp.DataType.build("numeric"))
+
+    monkeypatch.setattr(guards, "_as_number", too_narrow)
+    before = _last(gateway)
+    sql = """SELECT m - min(m) OVER () AS x, 1 / (n % 2) AS y FROM
+        (SELECT visit_date AS m, COUNT(*) AS n FROM visits WHERE visit_date < '2025-02-03' GROUP BY 1) AS a"""
+    with pytest.raises(Refusal, match="invalid input syntax for type numeric") as refused:
+        gateway.answer(sql, "laplace")
+    assert "ask without one of them" in refused.value.hint
+    assert [one["kind"] for one in _records(gateway, before)] == [RecordKind.REFUSED]
+
+
+def test_key_that_no_example_fits_is_not_refused(gateway: AskedGateway) -> None:
+    """What fails for the examples with and without guards may have a value for every key of the data."""
+    answer = gateway.answer(
+        "SELECT to_date(region || '1', '\"' || region || '\"Y') AS x, 1 / (COUNT(*) % 2 - 5) FROM patients GROUP BY region",
+        "laplace",
+    )
+    assert answer.columns
 
 
 def test_number_without_a_value_is_staged_as_null(gateway: AskedGateway) -> None:
