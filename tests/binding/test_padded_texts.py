@@ -3,6 +3,10 @@
 from engines.extremes import bound
 from laws import for_each
 
+from gateway.binding.text.parameters import parameter_literals
+from gateway.plan.fields import TEXT
+from gateway.plan.scalars import Literal
+
 
 @for_each(
     ("padded", "plain"),
@@ -47,3 +51,9 @@ def test_blanks_at_the_end_of_a_constant_do_not_count_beside_a_char(
 def test_blanks_at_the_end_of_a_constant_count_beside_a_text(padded: str, plain: str) -> None:
     """The control: what PostgreSQL reads as a text keeps its blanks."""
     assert bound(padded) != bound(plain)
+
+
+def test_parameter_beside_a_char_loses_its_blanks_as_a_constant_does() -> None:
+    """PostgreSQL infers `character` for `c = $1`; one that is declared as a text keeps them."""
+    given = parameter_literals(["a ", "a "], ["character", "text"], "UTC")
+    assert given == (Literal("a", TEXT), Literal("a ", TEXT))
