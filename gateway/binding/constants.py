@@ -113,6 +113,8 @@ def literal(text: str, kind: ColumnType, zone: str = "") -> Literal:
         return _moment(text, zone)
     if kind.family is Family.BOOLEAN:
         text = text.strip().lower()
+    if kind.kind is Kind.CHAR:
+        text = text.rstrip(" ")
     if kind.family is Family.TEXT:
         kind = TEXT
     if kind in {DATE, TIMESTAMP} and (universal := _UNIVERSAL.fullmatch(text)) is not None:

@@ -29,6 +29,7 @@ from gateway.binding.operands import (
     negate,
     read_as,
     require_number,
+    type_beside,
 )
 from gateway.binding.other_spellings import flat_chain, in_plain_words
 from gateway.binding.patterns import LISTED, bind_listed, bind_pattern, is_pattern
@@ -207,23 +208,20 @@ class ScalarBinder:
 
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]:
         """Expressions that have one type in common; the untyped ones take it."""
-        bound = [None if constants.is_untyped(node) else self.bind(node) for node in nodes]
-        typed = iter(clocks.meet_times([one for one in bound if one is not None], self.zone))
-        bound = [None if one is None else next(typed) for one in bound]
-        kind: ColumnType | None = None
-        for one in bound:
-            if one is not None:
-                kind = (
-                    one.type if kind is None else common_type(plain(kind), plain(one.type)) or kind
-                )
+        typed = clocks.meet_times(
+            [self.bind(node) for node in nodes if not constants.is_untyped(node)], self.zone
+        )
+        kind, given = type_beside(typed), iter(typed)
         return [
-            one if one is not None else self._untyped(node, kind or TEXT)
-            for node, one in zip(nodes, bound, strict=True)
+            self._untyped(node, kind) if constants.is_untyped(node) else next(given)
+            for node in nodes
         ]
 
     def _untyped(self, node: exp.Expression, kind: ColumnType) -> Literal:
-        text, kind = constants.untyped_text(node), plain(kind)
-        return constants.null(kind) if text is None else constants.literal(text, kind, self.zone)
+        text = constants.untyped_text(node)
+        if text is None:
+            return constants.null(plain(kind))
+        return constants.literal(text, kind, self.zone)
 
     def _column(self, node: exp.Column) -> Scalar:
         if isinstance(node.this, exp.Star):
@@ -355,7 +353,7 @@ class ScalarBinder:
                 places.append(self.bind(length))
             return make_call("substr", [self.bind(node.this), *places])
         if isinstance(node, exp.StrPosition):
-            return make_call("position", list(self.pair(node.args["substr"], node.this)))
+            return make_call("position", [self.bind(node.args["substr"]), self.bind(node.this)])
         side = node.args.get("position") or "BOTH"
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
         given = (node.this, node.args.get("expression"))

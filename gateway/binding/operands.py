@@ -6,8 +6,9 @@ from typing import Final, Protocol
 from sqlglot import exp
 
 from gateway.binding import clocks, constants
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.functions.conditions import CHOICES
 from gateway.plan.fields import (
     BOOLEAN,
     DATE,
@@ -18,9 +19,11 @@ from gateway.plan.fields import (
     is_number,
     plain,
 )
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
 
 _WRITTEN_ALIKE: Final = frozenset({Family.TEXT, Family.WHOLE, Family.BOOLEAN, Family.DATE})
+
+_CHOSEN: Final = frozenset(one.name for one in CHOICES)
 
 
 class Binding(Protocol):
@@ -61,6 +64,35 @@ def require_text(scalar: Scalar) -> Scalar:
             Code.TYPE_MISMATCH, f"a text is expected, not {scalar.type}", "cast the value to text"
         )
     return scalar
+
+
+def type_beside(typed: Sequence[Scalar]) -> ColumnType:
+    """The type that a constant without one takes beside these values.
+
+    `character` where all of them are: the blanks at the end of such a constant do not count.
+    """
+    if not typed:
+        return TEXT
+    if all(map(_is_padded, typed)):
+        return ColumnType(Kind.CHAR)
+    kind = typed[0].type
+    for one in typed[1:]:
+        kind = common_type(plain(kind), plain(one.type)) or kind
+    return plain(kind)
+
+
+def _is_padded(scalar: Scalar) -> bool:
+    """Whether it is a `char(n)` to PostgreSQL, which compares it without the blanks at the end of both sides."""
+    match scalar:
+        case Case():
+            among = scalar.results
+        case Call(function, parts) if function in _CHOSEN:
+            among = parts
+        case _:
+            return scalar.type.kind is Kind.CHAR
+    # constants beside it became one, too
+    chosen = [one for one in among if not isinstance(one, Literal)]
+    return bool(chosen) and all(map(_is_padded, chosen))
 
 
 def join_texts(left: Scalar, right: Scalar) -> tuple[Scalar, Scalar]:

@@ -4,19 +4,16 @@ one of their arguments.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import Any, Final
 
-from gateway.catalog.types import Family, Kind
 from gateway.functions import copy_counts as copies
 from gateway.functions import costs, grains, result_sizes
 from gateway.functions.exact_values import (
     Evaluate,
     Known,
     NotComputed,
-    as_first_type,
+    as_compared,
     as_type,
-    timestamp,
 )
 from gateway.functions.function import (
     ANY,
@@ -34,18 +31,18 @@ from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 
 
-def _and(call: Call, values: Sequence[Known]) -> Known:
-    there = [one for one in as_first_type(call, values) if one is not None]
+def _and(_: Call, values: Sequence[Known]) -> Known:
+    there = [one for one in values if one is not None]
     return False if False in there else None if len(there) < len(values) else True
 
 
-def _or(call: Call, values: Sequence[Known]) -> Known:
-    there = [one for one in as_first_type(call, values) if one is not None]
+def _or(_: Call, values: Sequence[Known]) -> Known:
+    there = [one for one in values if one is not None]
     return True if True in there else None if len(there) < len(values) else False
 
 
 def _in(call: Call, values: Sequence[Known]) -> Known:
-    what, *among = as_first_type(call, values)
+    what, *among = as_compared(call, values)
     if what is None:
         return None
     return True if what in among else None if None in among else False
@@ -55,16 +52,11 @@ def _test(holds: Callable[[Known], bool]) -> Evaluate:
     return lambda _, values: holds(values[0])
 
 
-def _pair(call: Call, values: Sequence[Known]) -> tuple[Known, Known]:
-    left, right = values
-    if {one.type.family for one in call.parts} == {Family.DATE, Family.TIMESTAMP}:
-        return timestamp(left), timestamp(right)
-    return left, right
-
-
 def _equality(*, negated: bool) -> Evaluate:
+    """Of values that are there, or of NULL as a value of its own, as the row says."""
+
     def evaluate(call: Call, values: Sequence[Known]) -> Known:
-        left, right = _pair(call, values)
+        left, right = as_compared(call, values)
         return (left == right) is not negated
 
     return evaluate
@@ -74,7 +66,7 @@ def _order(holds: Callable[[Any, Any], bool]) -> Evaluate:
     """Of anything but text, whose order is the source's own."""
 
     def evaluate(call: Call, values: Sequence[Known]) -> Known:
-        left, right = _pair(call, values)
+        left, right = as_compared(call, values)
         if isinstance(left, str) or isinstance(right, str):
             raise NotComputed
         return holds(left, right)
@@ -155,10 +147,10 @@ DISTINCT: Final = replace(
     EQUAL,
     name="is distinct from",
     nulls=Nulls.OWN,
-    evaluate=lambda _, values: values[0] != values[1],
+    evaluate=_equality(negated=True),
 )
 NOT_DISTINCT: Final = replace(
-    DISTINCT, name="is not distinct from", evaluate=lambda _, values: values[0] == values[1]
+    DISTINCT, name="is not distinct from", evaluate=_equality(negated=False)
 )
 
 CONDITIONS: Final = (
@@ -219,29 +211,22 @@ def _not_above(found: Bounds, firm: Sequence[Bounds]) -> Bounds:
     return Bounds(found.low, min(highs) if highs else found.high, found.step)
 
 
-def _result(value: Known, call: Call) -> Known:
-    """The value that is chosen: a date among timestamps is one."""
-    if isinstance(value, date) and call.type.kind is Kind.TIMESTAMP:
-        return timestamp(value)
-    return value
-
-
 def _coalesce(call: Call, values: Sequence[Known]) -> Known:
-    there = [one for one in as_first_type(call, values) if one is not None]
-    return as_type(_result(there[0], call), call.type) if there else None
+    there = [one for one in as_compared(call, values) if one is not None]
+    return as_type(there[0], call.type) if there else None
 
 
 def _nullif(call: Call, values: Sequence[Known]) -> Known:
-    first, second = as_first_type(call, values)
-    return None if first is not None and first == second else _result(first, call)
+    first, second = as_compared(call, values)
+    return None if first is None or first == second else as_type(first, call.type)
 
 
 def _extreme(pick: Callable[..., Known]) -> Callable[[Call, Sequence[Known]], Known]:
     def evaluate(call: Call, values: Sequence[Known]) -> Known:
-        there = [one for one in as_first_type(call, values) if one is not None]
+        there = [one for one in as_compared(call, values) if one is not None]
         if any(isinstance(one, str | bool) for one in there):
             raise NotComputed
-        return as_type(_result(pick(there), call), call.type) if there else None
+        return as_type(pick(there), call.type) if there else None
 
     return evaluate
 

@@ -5,12 +5,13 @@ Takes a call with the values of its operands and gives the one value that every 
 INVARIANT: what is not known to be the same everywhere is `NotComputed`, never a guess. NULL is None.
 """
 
+import struct
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import (
     DAY,
@@ -21,11 +22,15 @@ from gateway.functions.calendar import (
     moment_at,
     months_later,
 )
+from gateway.plan.fields import NUMBERS, TIMES
+from gateway.plan.narrowed_domains import is_short
 from gateway.plan.scalars import Call, Scalar
 
 _MOST_DIGITS: Final = 10**30
 _EXACT_FLOAT: Final = 2**40
 _FIRST: Final = days_from(Civil(1, 1, 1)) * DAY
+_NEVER_MIXED: Final = frozenset({Kind.TIMESTAMPTZ, Kind.REAL})
+"""A moment shows another time on each clock, and a real other digits as a double."""
 _LAST: Final = days_from(Civil(10_000, 1, 1)) * DAY - 1
 
 
@@ -56,17 +61,51 @@ def as_type(value: Known, kind: ColumnType) -> Known:
 
 def as_type_of(value: Known, one: Scalar, among: Scalar) -> Known:
     """A value that stands where values of another type stand."""
-    if value is not None and one.type.family is not among.type.family:
-        numbers = {Family.WHOLE, Family.EXACT}
-        if not {one.type.family, among.type.family} <= numbers:
-            raise NotComputed
+    if value is None:
+        return value
+    kinds = {one.type.kind, among.type.kind}
+    families = {kind.family for kind in kinds}
+    if len(kinds) > 1 and kinds & _NEVER_MIXED:
+        raise NotComputed
+    if len(families) > 1 and not families <= {Family.WHOLE, Family.EXACT}:
+        raise NotComputed
     return value
 
 
-def as_first_type(call: Call, values: Sequence[Known]) -> list[Known]:
-    """The operands, as values of the type of the first."""
-    first = call.parts[0]
-    return [as_type_of(value, one, first) for value, one in zip(values, call.parts, strict=True)]
+def as_compared(call: Call, values: Sequence[Known]) -> list[Known]:
+    """The operands as values of the type in which a source compares them.
+
+    Equality and order of what is given here are those of every source. INVARIANT: a row that compares or mixes its
+    operands takes them from here. Python compares values of two types by rules of its own: no date equals a
+    timestamp, and 0.1 is another number than the float.
+    """
+    kinds = {one.type.kind for one in call.parts}
+    families = {kind.family for kind in kinds}
+    if len(kinds) > 1 and Kind.TIMESTAMPTZ in kinds:
+        raise NotComputed
+    if families == TIMES:
+        return [None if one is None else timestamp(one) for one in values]
+    if families == {Family.WHOLE}:
+        return list(values)
+    if families <= NUMBERS:
+        if not all(map(_is_told_apart, values, call.parts)):
+            raise NotComputed
+        return list(values)
+    if len(families) > 1:
+        raise NotComputed
+    return list(values)
+
+
+def _is_told_apart(value: Known, of: Scalar) -> bool:
+    """Whether a source that compares doubles tells the number from its neighbours, and a real is what it says."""
+    if value is None:
+        return True
+    if isinstance(value, bool) or not isinstance(value, int | Fraction) or not is_short(value):
+        return False
+    if of.type.kind is not Kind.REAL:
+        return True
+    [single] = struct.unpack("<f", struct.pack("<f", float(value)))
+    return Fraction(single) == value
 
 
 def timestamp(value: Known) -> datetime:

@@ -19,7 +19,7 @@ from typing import Final
 from gateway.catalog.domains import Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.plan.fields import Field
+from gateway.plan.fields import TIMES, Field
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -80,13 +80,16 @@ def _column_and_literals(condition: Scalar) -> tuple[Field, str, list[Literal]] 
 def _narrow(domain: Domain, operator: str, literals: list[Literal], of: ColumnType) -> Domain:
     values = [one.value for one in literals if one.value is not None]
     if isinstance(domain, Values) and operator in {"=", "in"}:
-        return _among(domain, values, of)
+        return _among(domain, literals, of)
     if isinstance(domain, Interval) and all(_is_seen(one, of) for one in literals):
         return _within(domain, operator, values, exact=of.resolution == domain.step)
     return domain
 
 
-def _among(domain: Values, values: list[Value], of: ColumnType) -> Values:
+def _among(domain: Values, literals: list[Literal], of: ColumnType) -> Values:
+    values = [one.value for one in literals if one.value is not None]
+    if any({of.family, one.type.family} >= TIMES for one in literals):
+        return domain  # a date equals the timestamp of its midnight, but not in Python
     if of.kind is Kind.REAL or not all(map(is_short, [*domain, *values])):
         return domain
     wanted = {_without_blanks(value, of) for value in values}

@@ -92,7 +92,9 @@ def _cast(  # noqa: PLR0911 - one answer for each pair of types
             return int(value is True)
         case (Family.DATE, Family.TIMESTAMP) if to.kind is Kind.TIMESTAMP:
             return timestamp(value)
-        case (Family.TIMESTAMP, Family.DATE) if isinstance(value, datetime):
+        case (Family.TIMESTAMP, Family.DATE) if of.kind is Kind.TIMESTAMP and isinstance(
+            value, datetime
+        ):
             return value.date()
         case (Family.TEXT, Family.TEXT) if to.length is None:
             return value

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from engines.mixed_cases import MIXED
+
 NUMBERS: Final = [
     *("s + 1", "i + i", "b + 1", "b - 1", "b * b", "-b", "abs(b)", "b / -1", "b % -1", "i * i"),
     *(
@@ -469,6 +471,7 @@ ZONED: Final = [
     *("date_trunc('day', k) >= date_trunc('month', l)", "q = k + cast('1 second' as interval)"),
 ]
 ALL: Final = {
+    "mixed": MIXED,
     "zoned": ZONED,
     "numbers": NUMBERS,
     "compared": COMPARED,

@@ -12,6 +12,7 @@ from sqlalchemy import column
 
 from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS
 from gateway.binding.patterns import LIKES
+from gateway.catalog.types import Family
 from gateway.engines.sql.expressions import RENDERINGS, ScalarSql
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import Render
@@ -111,6 +112,36 @@ def test_facets_that_are_left_out_say_the_least() -> None:
 def test_everything_that_the_grammar_gives_is_in_the_table() -> None:
     """Operators have rows as functions have; and nothing else has one."""
     assert FUNCTIONS.keys() == _GRAMMAR | CALLED | _UNWRITTEN
+
+
+_MIXABLE: Final = (
+    frozenset({Family.DATE, Family.TIMESTAMP}),
+    frozenset({Family.WHOLE, Family.EXACT}),
+    frozenset({Family.EXACT, Family.FLOAT}),
+)
+
+
+def unmixed(made: Mapping[str, list[Call]]) -> list[str]:
+    """Functions that take any types together, and pairs of types with which no expression calls them."""
+    alike = {name for name, row in FUNCTIONS.items() if row.signature and row.signature.same_type}
+    taking = {*_COMPARISONS.values(), "in", *(alike - {"mod"})}
+    found = {
+        name: {frozenset(part.type.family for part in call.parts) for call in made.get(name, [])}
+        for name in taking
+    }
+    return [
+        f"{name}: {sorted(one.name for one in pair)}"
+        for name, pairs in found.items()
+        for pair in _MIXABLE
+        if pair not in pairs
+    ]
+
+
+def test_every_function_that_mixes_types_is_held_against_the_databases() -> None:
+    """Whoever adds a row that compares values adds expressions, which `test_function_facets.py` runs on both."""
+    made = calls()
+    assert unmixed(made) == []
+    assert unmixed({**made, "nullif": []})
 
 
 def test_a_function_that_is_not_in_the_table_is_no_plan() -> None:

@@ -37,6 +37,7 @@ def test_filter_on_a_key_leaves_out_what_it_excludes() -> None:
 
 
 _HOUR = "extract(hour FROM admitted)"
+_MONTH = "date_trunc('month', visit_date)::date"
 
 
 @for_each(
@@ -62,6 +63,10 @@ _HOUR = "extract(hour FROM admitted)"
         (_HOUR, "visits", f"{_HOUR} BETWEEN 22 AND 23", "22 23"),
         (_HOUR, "visits", f"{_HOUR} NOT BETWEEN 2 AND 22", "0 1 23"),
         (f"CASE WHEN {_HOUR} < 8 THEN 'a' WHEN {_HOUR} < 16 THEN 'b' ELSE 'c' END", "visits", f"{_HOUR} >= 10", "b c"),
+        # a date and the timestamp of its midnight are one value
+        (_MONTH, "visits", f"{_MONTH} IS NOT DISTINCT FROM timestamp '2020-05-01' OR {_MONTH} = '2020-07-01'", "2020-05-01 2020-07-01"),
+        (_MONTH, "visits", f"{_MONTH} IN (timestamp '2020-05-01', date '2020-07-01')", "2020-05-01 2020-07-01"),
+        (f"({_MONTH} IS DISTINCT FROM timestamp '2020-05-01')::int", "visits", f"{_MONTH} < '2020-06-01'", "0 1"),
         ("extract(year FROM date_bin('1 day', admitted, '2020-01-01'))", "visits",
             "extract(year FROM date_bin('1 day', admitted, '2020-01-01')) <> 2023", "2020 2021 2022 2024 2025 2026"),
         # beside what narrows the column, or takes its NULL away

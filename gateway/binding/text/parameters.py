@@ -60,12 +60,11 @@ def _literal(number: int, text: str | None, of: str, zone: str) -> Given:
             f"parameter ${number} has the unsupported type {of[:63]}",
             "cast it in the statement, as in $1::numeric",
         )
-    if kind.family is Family.TEXT:
-        kind = TEXT
+    plain = TEXT if kind.family is Family.TEXT else kind
     if text is None:
-        return Literal(None, kind)
+        return Literal(None, plain)
     if listed:
-        return ArrayParameter(text, kind)
+        return ArrayParameter(text, plain)
     if kind.family is Family.BOOLEAN:
         text = _TRUTH.get(text.strip().lower(), text)
     return constants.literal(text, kind, zone)

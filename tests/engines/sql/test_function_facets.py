@@ -106,10 +106,12 @@ def test_rows_of_the_table_say_what_the_database_does(
 
 
 def test_rows_that_say_something_else_are_found(databases: Databases) -> None:
-    """The check fails for a ceiling that is told to be a floor, and for COALESCE told to be STRICT."""
+    """The check fails for a ceiling that is told to be a floor, COALESCE told to be STRICT, and Python's own `!=`."""
     ceiling = replace(FUNCTIONS["floor"], evaluate=FUNCTIONS["ceil"].evaluate)
     strict = replace(FUNCTIONS["coalesce"], nulls=Nulls.STRICT)
     rooted = replace(FUNCTIONS["sqrt"], gaps=Gaps.NONE)
+    unlike = replace(FUNCTIONS["is distinct from"], evaluate=lambda _, both: both[0] != both[1])
+    assert found_wrong(databases, "duckdb", "mixed", unlike)
     assert found_wrong(databases, "postgresql", "numbers", ceiling)
     assert found_wrong(databases, "postgresql", "compared", strict)
     assert found_wrong(databases, "postgresql", "numbers", rooted)
