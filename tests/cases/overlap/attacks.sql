@@ -1035,3 +1035,32 @@ SELECT COUNT(*) FROM patients WHERE NOT (income = 52311 AND birth_year > 1925);
 -- title: a cent more, and costs from a limit on nearly all days
 SELECT COUNT(*) FROM visits WHERE cost >= 1000;
 SELECT COUNT(*) FROM visits WHERE cost >= 1000 AND NOT (cost < 1000.01 AND visit_date >= DATE '2020-02-01');
+
+-- title: tables by a moved column that a cast rounds, one year apart
+SELECT ((birth_year - 1881.5) * 0.01)::int, COUNT(*) FROM patients GROUP BY 1;
+SELECT ((birth_year - 1882.5) * 0.01)::int, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a bound, and a table that a rounding cast divides one year away from it
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1923;
+SELECT ((birth_year - 1873.5) * 0.01)::int, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: rounded keys that are moved and written as texts, in a subquery
+SELECT k, COUNT(*) FROM (SELECT (((birth_year - 1881.5) * 0.01)::int + 1)::text || 'x' AS k FROM patients) t GROUP BY 1;
+SELECT k, COUNT(*) FROM (SELECT (((birth_year - 1882.5) * 0.01)::int + 1)::text || 'x' AS k FROM patients) t GROUP BY 1;
+
+-- title: rounded keys in a branch
+SELECT CASE WHEN region = 'west' THEN ((birth_year - 1881.5) * 0.01)::int END, COUNT(*) FROM patients GROUP BY 1;
+SELECT CASE WHEN region = 'west' THEN ((birth_year - 1882.5) * 0.01)::int END, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: products that leave their type from one year on
+SELECT birth_year * 1111111, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year * 1110672, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: years beside a double so large that it holds every sixteenth
+SELECT birth_year::float8 + 1e17, COUNT(*) FROM patients GROUP BY 1;
+SELECT (birth_year + 3)::float8 + 1e17, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: days that begin at a chosen second
+-- of: shop
+SELECT (ordered_at + interval '3 hours 7 minutes 3 seconds')::date::text, COUNT(*) FROM orders GROUP BY 1;
+SELECT (ordered_at + interval '3 hours 7 minutes 4 seconds')::date::text, COUNT(*) FROM orders GROUP BY 1;

@@ -588,3 +588,17 @@ SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE 
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'ibuprofen')
 AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'metformin');
 SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug IN ('ibuprofen', 'metformin'));
+
+-- title: decades and their middles, cast to whole numbers
+SELECT (floor(birth_year / 10.0) * 10)::int, COUNT(*) FROM patients GROUP BY 1;
+SELECT (floor(birth_year / 10.0) * 10 + 5)::int, COUNT(*) FROM patients GROUP BY 1;
+SELECT ((floor(birth_year / 10.0) * 10)::int)::text || 's', COUNT(*) FROM patients GROUP BY 1;
+
+-- title: days of moments as texts, and weeks that begin on Sunday
+-- of: shop
+SELECT ordered_at::date::text, COUNT(*) FROM orders GROUP BY 1;
+SELECT (date_trunc('week', ordered_at + interval '1 day') - interval '1 day')::date, COUNT(*) FROM orders GROUP BY 1;
+
+-- title: ages, and years that are moved
+SELECT (2026 - birth_year)::text, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year + 1, COUNT(*) FROM patients GROUP BY 1;
