@@ -286,6 +286,7 @@ class Lineage(Derivation):
             made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
             columns[one.id] = made
             self.measures[made.field.id] = kept
+            self.grouped[made.field.id] = f"({grouped})", below
         self._rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
         return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
@@ -360,7 +361,7 @@ class Lineage(Derivation):
         regions = [self.region(one) for one in every]
         read = {each for one in every for part in one.conditions for each in column_ids(part)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
-        small = any(map(is_small, regions))
+        small = any(map(is_small, regions)) or self.tests_few(read)
         opaque = told is LinkKind.OTHER or inside is None or not all(map(is_readable, regions))
         quasi = any(self.bases[one].quasi for one in read) and (opaque or small)
         kept = Field(name, BOOLEAN)

@@ -1064,3 +1064,55 @@ SELECT (birth_year + 3)::float8 + 1e17, COUNT(*) FROM patients GROUP BY 1;
 -- of: shop
 SELECT (ordered_at + interval '3 hours 7 minutes 3 seconds')::date::text, COUNT(*) FROM orders GROUP BY 1;
 SELECT (ordered_at + interval '3 hours 7 minutes 4 seconds')::date::text, COUNT(*) FROM orders GROUP BY 1;
+
+-- title: all, and those of whom a FILTER counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(*) FILTER (WHERE cost = 308.71) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a CASE in a count counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(CASE WHEN cost = 308.71 THEN 1 END) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a CASE in a sum counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM(CASE WHEN cost = 308.71 THEN 1 ELSE 0 END) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a truth value in a sum counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM((cost = 308.71)::int) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a FILTER of one day counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(*) FILTER (WHERE visit_date = DATE '2024-03-05') FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: a sum that one cost makes large
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM(CASE WHEN cost = 308.71 THEN 1000000 ELSE 1 END) FROM visits v WHERE v.patient_id = patients.patient_id) < 1000;
+
+-- title: HAVING without visits of one cost, in a join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p JOIN (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 308.71) = 0) t ON t.patient_id = p.patient_id;
+
+-- title: a number of visits of one cost, compared beside the join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id WHERE COALESCE(n, 0) = 0;
+
+-- title: people by their number of visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT n, COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id GROUP BY 1;
+
+-- title: a sum of people without visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT SUM(CASE WHEN n = 0 THEN 1 ELSE 0 END) FROM patients p JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id;
+
+-- title: people who are not among those with visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 308.71) > 0);
+
+-- title: groupings by person, with all and without visits of one cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 308.71) = 0) t;
+
+-- title: visits of people without visits of one cost
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits v JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = v.patient_id WHERE n = 0;
