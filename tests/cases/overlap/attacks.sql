@@ -1116,3 +1116,35 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) F
 -- title: visits of people without visits of one cost
 SELECT SUM(cost) FROM visits;
 SELECT SUM(cost) FROM visits v JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = v.patient_id WHERE n = 0;
+
+-- title: the time since an earlier visit, one day apart, with its offset written
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date, 1) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a key after a unique one
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id, cost) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with the reverse order
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LEAD(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a frame of one row
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, MAX(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a frame of one row in the reverse order
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, MIN(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a key twice
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_date DESC, visit_id) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, among fewer columns
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM (SELECT patient_id, visit_id, visit_date FROM visits) v) t WHERE visit_date - l < 8;
+
+-- title: a value of the row itself, written as a neighbour
+SELECT COUNT(*) FROM visits WHERE cost > 5;
+SELECT COUNT(*) FROM (SELECT LAG(cost, 0) OVER (PARTITION BY patient_id ORDER BY visit_id) AS c FROM visits) t WHERE c > 5.01;

@@ -631,3 +631,8 @@ SELECT v.y, COUNT(p.patient_id) FROM generate_series(1950, 1990) v(y) LEFT JOIN 
 -- title: a chosen boundary, whose groups the table shows openly
 SELECT COUNT(*) FROM patients;
 SELECT birth_year = 1971, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: returns within a week and within a quarter, in several spellings
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LEAD(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC) AS l FROM visits) t WHERE visit_date - l < 90;
+SELECT COUNT(*) FROM (SELECT visit_date, MAX(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS l FROM visits) t WHERE visit_date - l < 7;
