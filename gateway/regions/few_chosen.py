@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gateway.plan.scalars import Scalar, column_ids
+from gateway.plan.scalars import Ref, Scalar, column_ids
 from gateway.regions.axis import RegionAxis, partner_axis
 from gateway.regions.cells import Cells, intersection, is_empty
 from gateway.regions.conditional_aggregates import regions_of
@@ -97,7 +97,7 @@ def _chosen(name: str, followed: ResolvedPlan) -> Iterator[_Chosen]:
 def _has_others(one: _Chosen, name: str, cells: Cells, followed: ResolvedPlan) -> bool:
     """Whether persons without such a row can be in these cells."""
     near = followed.lineage.partners.near.get(name)
-    direct = name == one.name or (near is not None and column_ids(near) == {one.name})
+    direct = name == one.name or (isinstance(near, Ref) and near.field.id == one.name)
     if not (direct and one.alone) or cells.null:
         return True
     base = followed.bases[name]
@@ -132,7 +132,7 @@ def _over(followed: ResolvedPlan, found: list[_Chosen], region: Region) -> Itera
         for one in relation.links
         if not (one.startswith(OUTER) and any(text in one for text in said))
     )
-    atoms = [one for one in relation.atoms if one.text not in said]
+    atoms = [one for one in relation.atoms if not any(text in one.text for text in said)]
     if not atoms:
         reached = sorted({each for one in relation.atoms for each in one.reaches})
         atoms = [Atom(one.rpartition(".")[0], one) for one in reached]

@@ -1148,3 +1148,11 @@ SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY pati
 -- title: a value of the row itself, written as a neighbour
 SELECT COUNT(*) FROM visits WHERE cost > 5;
 SELECT COUNT(*) FROM (SELECT LAG(cost, 0) OVER (PARTITION BY patient_id ORDER BY visit_id) AS c FROM visits) t WHERE c > 5.01;
+
+-- title: a number of visits of one cost, turned round below the join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, 5 - COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id WHERE n >= 5;
+
+-- title: the greatest number of visits of one cost on a day
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (SELECT patient_id, MAX(m) AS n FROM (SELECT patient_id, visit_date, COUNT(*) FILTER (WHERE cost = 308.71) AS m FROM visits GROUP BY 1, 2) a GROUP BY 1) t WHERE n = 0;
