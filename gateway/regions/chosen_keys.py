@@ -16,6 +16,7 @@ from gateway.plan.sql_text import scalar_sql
 from gateway.regions.base_columns import Bases
 from gateway.regions.cells import is_fine
 from gateway.regions.conditional_aggregates import join_regions
+from gateway.regions.moved_values import keeps_values_apart
 from gateway.regions.predicate import opaque_region, region_of
 from gateway.regions.region import Region, region_of_cells
 from gateway.regions.tabulate import tabulate_values
@@ -38,6 +39,8 @@ _PARTS_OF_A_DAY: Final = (
 _SHORT_BIN: Final = "|".join(("1 days 0", *(f"0 days {one}" for one in _PARTS_OF_A_DAY)))
 _MIDNIGHT: Final = r"00:00:00(?:\+00:00)?' as timestamp with(?:out)? time zone\)"
 _NUMBER: Final = r"(?:\d[\d.]*|cast\(\d[\d.]* as [a-z ]+\))"
+_WHOLE: Final = r"\d{1,9}"
+_DAYS: Final = r"interval '0 months -?\d+ days 0 microseconds'"
 _TYPES: Final = (
     r"date|text|smallint|integer|bigint|real|numeric|double precision"
     r"|timestamp without time zone|timestamp with time zone"
@@ -48,11 +51,36 @@ _MOVED: Final = tuple(
         rf"\((.+) [+*-] {_NUMBER}\)",
         rf"\({_NUMBER} [+*-] (.+)\)",
         r"\((.+) [+-] interval '[^']*'\)",
-        rf"cast\((.+) as (?:{_TYPES})\)",
+        r"cast\((.+) as (?:text|timestamp with(?:out)? time zone)\)",
+        r"timezone\('UTC', (.+)\)",
         r"\(- (.+)\)",
     )
 )
-"""What gives every group another name and moves no boundary, where it stands outside of everything else."""
+"""What gives every group another name and moves no boundary, where it stands outside of everything else.
+
+INVARIANT: a cast is one of them only if it keeps every value of any type that it can be applied to: of a date, a time or
+what was written as a text. A cast to a number or a date rounds or cuts, so what is moved below it moves its boundaries.
+"""
+_MOVED_DAYS: Final = re.compile(rf"cast\(\((.+) [+-] (?:{_DAYS}|{_WHOLE})\) as date\)", re.DOTALL)
+"""The day of a time that was moved by whole days has the boundaries of the day."""
+_AS_NUMBER: Final = re.compile(
+    r"cast\((.+) as (?:integer|bigint|numeric|double precision)\)", re.DOTALL
+)
+_MOVED_WHOLE: Final = tuple(
+    re.compile(one, re.DOTALL)
+    for one in (
+        rf"\((.+) [+*-] {_WHOLE}\)",
+        rf"\({_WHOLE} [+*-] (.+)\)",
+        r"\(- (.+)\)",
+    )
+)
+_PARTS: Final = "year|quarter|month|week|doy|day|dow|isodow|isoyear|decade|century|hour|minute"
+_WHOLES: Final = re.compile(
+    rf"(?:floor|ceil)\(.+\)|(?:trunc|round)\((?!.*, \d+\)$).+\)|date_part\('(?:{_PARTS})', .+\)"
+    rf"|extract\((?:{_PARTS}) from .+\)",
+    re.DOTALL,
+)
+"""Whole numbers, where it stands outside: a cast to another kind of number does not round them."""
 _CUTS: Final = tuple(
     re.compile(one, re.DOTALL)
     for one in (
@@ -60,6 +88,7 @@ _CUTS: Final = tuple(
         r"date_trunc\('\w+', (.+)\)",
         rf"date_bin\('(?:{_SHORT_BIN}) microseconds', (.+), cast\('1970-01-01 {_MIDNIGHT}\)",
         rf"date_bin\('7 days 0 microseconds', (.+), cast\('1970-01-0[1-7] {_MIDNIGHT}\)",
+        r"timezone\('UTC', (.+)\)",
         r"date_part\('\w+', (.+)\)",
         r"extract\(\w+ from (.+)\)",
         r"make_date\((.+), 1, 1\)",
@@ -83,7 +112,19 @@ def has_chosen_bounds(text: str) -> bool:
     Nobody chooses where a month, a decade or a value of a column begins.
     """
     text = _inside(text, _MOVED)
+    while (moved := _without_move(text)) is not None:
+        text = _inside(moved, _MOVED)
     return _COLUMN.fullmatch(_inside(text, _CUTS)) is None
+
+
+def _without_move(text: str) -> str | None:
+    """A cast of what was moved, as it is without the move where that moves no boundary; None if nothing was moved."""
+    if (days := _MOVED_DAYS.fullmatch(text)) is not None:
+        return f"cast({days[1]} as date)"
+    if (number := _AS_NUMBER.fullmatch(text)) is None:
+        return None
+    whole = _inside(number[1], _MOVED_WHOLE)
+    return whole if _WHOLES.fullmatch(whole) and whole != number[1] else None
 
 
 def _inside(text: str, around: Sequence[re.Pattern[str]]) -> str:
@@ -173,7 +214,7 @@ def _chooses(scalar: Scalar) -> bool:
         return any(map(_chooses, scalar.parts))
     if isinstance(scalar, Cast) and scalar.type.family is Family.TEXT:
         return _chooses(scalar.what)
-    return has_chosen_bounds(scalar_sql(scalar))
+    return not keeps_values_apart(scalar) or has_chosen_bounds(scalar_sql(scalar))
 
 
 def _not(condition: Scalar) -> Scalar:

@@ -17,6 +17,7 @@ from gateway.plan.fields import Field
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, StagedRows
 from gateway.plan.scalars import (
+    Literal,
     Moment,
     Ref,
     Scalar,
@@ -33,9 +34,9 @@ from gateway.regions.base_columns import Base
 from gateway.regions.grid import axis_of
 from gateway.regions.names import region_text, shorten
 from gateway.regions.normal_form import normal
-from gateway.regions.predicate import region_of
+from gateway.regions.predicate import region_of, truth_of
 from gateway.regions.region import Region
-from gateway.regions.relation import Atom, Relation, is_met
+from gateway.regions.relation import Atom, Relation, is_met, is_small
 from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import member_of, value_of
 
@@ -56,6 +57,8 @@ class Derivation:
     affinity: Affinity = field(default_factory=lambda: Affinity({}))
     rounded: frozenset[Summing] = frozenset()
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)
+    grouped: dict[str, tuple[str, Relation]] = field(default_factory=dict)
+    """For each value of a grouping by person, the text of the grouping and the rows that were grouped."""
     scans: ScanNumbers = field(default_factory=ScanNumbers)
     _chosen: set[str] = field(default_factory=set)
 
@@ -164,6 +167,17 @@ class Derivation:
             one for one in self.made_from if self.bases[one].field.type.family is Family.BOOLEAN
         )
         return frozenset((*flags, *self._chosen))
+
+    def tests_few(self, names: Iterable[str]) -> bool:
+        """Whether a condition in an aggregate behind these bases, or its opposite, has few values."""
+        for name in sorted(self.made_of(names) & self.measures.keys()):
+            for given in self.measures[name].scalars:
+                for one in walk_scalar(given):
+                    if one.type.family is Family.BOOLEAN and not isinstance(one, Literal):
+                        truth = truth_of(normal(one), self.bases)
+                        if is_small(truth.true) or is_small(truth.false):
+                            return True
+        return False
 
     def made_of(self, names: Iterable[str]) -> frozenset[str]:
         """These bases and all bases behind them."""

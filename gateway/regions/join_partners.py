@@ -28,7 +28,7 @@ from gateway.regions.region import NOTHING, Region, region_along, region_of_cell
 from gateway.regions.relation import Relation, joined
 
 _WITH_PARTNER: Final = NameCells(frozenset({"true"}))
-_ALONE: Final = NameCells(frozenset(), null=True)
+ALONE: Final = NameCells(frozenset(), null=True)
 
 
 @dataclass
@@ -169,7 +169,7 @@ class Partners:
                 continue
             found = NOTHING
             for box in boxes:
-                part = region_along(axis, _ALONE)
+                part = region_along(axis, ALONE)
                 for name, cells in box.parts:
                     if name not in far:
                         part = part.meet(region_of_cells(region.axis(name), cells))

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gateway.digest import digest
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure, PerUnit
 from gateway.plan.fields import BOOLEAN, Field, Protected, Tie
@@ -42,7 +41,6 @@ from gateway.regions.relation import (
     is_there,
     joined,
     links_of_both,
-    over_bases,
     row_count_bounds,
     ungroup,
     value_where,
@@ -50,6 +48,7 @@ from gateway.regions.relation import (
 from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import join_staged, match_staged
 from gateway.regions.union_sides import SideRows, UnionSide, relations_inside
+from gateway.regions.window_text import is_own_value, window_text
 
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
@@ -238,11 +237,13 @@ class Lineage(Derivation):
         over = self.text(self._parted(below)[0])
         columns = dict(below.columns)
         # ties in the order of a window are broken by all other columns
-        every = {one for each in below.columns.values() for one in column_ids(each)}
+        every = column_ids(*below.columns.values())
         for name, call in node.items:
-            ordered = call.order or call.frame or call.function not in _UNORDERED
-            beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
-            said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
+            if is_own_value(call):
+                columns[name] = self.resolved(call.arguments[0], below.columns)
+                continue
+            text = window_text(call, lambda one: self.resolved(one, below.columns), below, every)
+            said = f"{text} over ({over})"
             chosen = self.is_window_choice(call, node.child)
             parted = (one for one in call.partition if not is_unit(one))
             self.divisions += [self.resolved(one, below.columns) for one in parted]
@@ -286,6 +287,7 @@ class Lineage(Derivation):
             made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
             columns[one.id] = made
             self.measures[made.field.id] = kept
+            self.grouped[made.field.id] = f"({grouped})", below
         self._rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
         return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
@@ -360,7 +362,7 @@ class Lineage(Derivation):
         regions = [self.region(one) for one in every]
         read = {each for one in every for part in one.conditions for each in column_ids(part)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
-        small = any(map(is_small, regions))
+        small = any(map(is_small, regions)) or self.tests_few(read)
         opaque = told is LinkKind.OTHER or inside is None or not all(map(is_readable, regions))
         quasi = any(self.bases[one].quasi for one in read) and (opaque or small)
         kept = Field(name, BOOLEAN)

@@ -99,6 +99,15 @@ class ResolvedPlan:
                 below = self.lineage.with_bases(self.lineage.window_rows[name])
                 yield replace(self._over(below), partners=()), measure
 
+    def behind(self, name: str) -> "tuple[ResolvedPlan, Measure] | None":
+        """The rows of a person that a value was computed from, and its aggregate; None for any other base."""
+        measure = self.lineage.measures.get(name)
+        grouped, windows = self.lineage.grouped, self.lineage.window_rows
+        below = grouped[name][1] if name in grouped else windows.get(name)
+        if measure is None or below is None:
+            return None
+        return replace(self._over(self.lineage.with_bases(below)), partners=()), measure
+
     def _keeps_first(self, numbers: str) -> bool:
         """Whether rows with the number 1 are in the region."""
         boxes = (dict(box.parts) for box in self.region.boxes)

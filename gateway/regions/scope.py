@@ -21,6 +21,7 @@ from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
 from gateway.regions.chosen_keys import KeyPart, parts_of_key
 from gateway.regions.conditional_aggregates import join_regions, regions_of
 from gateway.regions.declarations import declarations
+from gateway.regions.few_chosen import without_chosen
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
@@ -184,12 +185,26 @@ def _revealed(
             for each in dict.fromkeys(divided):
                 for piece in parts_of_key(each, one.bases, one.lineage.conditional):
                     yield _part_scope(replace(own, keys=()), piece, one)
-        for part in one.without_few((each.region for each in beside), asked):
-            yield _of_relation(scope, part)
+        yield from _without_few(scope, own, beside, one, asked)
         left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, by_person))
+
+
+def _without_few(
+    scope: ReleaseScope,
+    own: ReleaseScope,
+    beside: Iterable[ReleaseScope],
+    rows: ResolvedPlan,
+    asked: Sequence[Scalar],
+) -> Iterator[ReleaseScope]:
+    """These rows, and those of its aggregates and of the keys, as all rows but those of few persons."""
+    regions = [one.region for one in beside]
+    for part in rows.without_few(regions, asked):
+        yield _of_relation(scope, part)
+    for part in without_chosen(rows, regions, asked):
+        yield _of_relation(replace(own, keys=()), part)
 
 
 def _of_chosen_keys(

@@ -303,7 +303,11 @@ def test_small_group_of_a_chosen_key_is_a_small_region() -> None:
     "date_bin('1 days 0 microseconds', cast(t.d as timestamp without time zone), cast('1970-01-01 00:00:00' as timestamp without time zone))",
     "date_part('month', t.d)", "coalesce(cast(extract(year from t.d) as text), 'unknown')", "make_date(t.year, 1, 1)",
     "(floor((cast(t.year as double precision) / cast(10 as double precision))) * cast(10 as double precision))",
-    "substring(cast(t.year as text), 1, 3)", "(cast(extract(year from t.d) as integer) % 2)", "(2026 - t.year)"])  # fmt: skip
+    "substring(cast(t.year as text), 1, 3)", "(cast(extract(year from t.d) as integer) % 2)", "(2026 - t.year)",
+    "cast(timezone('UTC', t.at) as date)", "cast((t.at + interval '0 months -1 days 0 microseconds') as date)",
+    "(cast(date_trunc('month', t.at) as date) + 14)", "cast((2026 - t.year) as text)",
+    "cast((date_trunc('week', (t.at + interval '0 months 1 days 0 microseconds')) + interval '0 months -1 days 0 microseconds') as date)",
+    "cast(((floor((t.cost / 10)) * 10) + 5) as integer)", "cast((extract(year from t.d) - 1) as integer)"])  # fmt: skip
 def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
     """Nobody chooses where a month or a decade begins."""
     assert not has_chosen_bounds(text)
@@ -315,7 +319,15 @@ def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
     "date_bin('7 days 0 microseconds', t.at, cast('1970-01-05 03:00:00' as timestamp without time zone))",
     "date_bin('0 days 420000000 microseconds', t.at, cast('1970-01-01 00:00:00' as timestamp without time zone))",
     "case when (t.year >= 1923) then 'a' end", "width_bucket(t.year, 1923, 2000, 1)", "(t.year / 30)",
-    "date_trunc('year', (t.d + interval '0 months 5 days 0 microseconds'))", "((2026 - t.year) / 10)", "(t.year % 1923)"])  # fmt: skip
+    "date_trunc('year', (t.d + interval '0 months 5 days 0 microseconds'))", "((2026 - t.year) / 10)", "(t.year % 1923)",
+    *(around.format(cut) for cut in (
+        "cast(((t.year - 1881.5) * 0.01) as integer)", "cast((t.year * 0.013) as bigint)", "cast((3 - t.cost) as smallint)",
+        "cast((t.at + interval '0 months 0 days 11223000000 microseconds') as date)",
+        "cast((cast(t.d as timestamp without time zone) + interval '0 months 1 days 5 microseconds') as date)",
+        "cast((round(t.cost, 1) - 193) as integer)", "cast((extract(second from t.at) + 0.5) as integer)",
+        "cast(((t.year / 10) - 193) as integer)", "cast(((t.cost * 1.5) + 7) as numeric)", "cast((t.cost + 3) as real)")
+      for around in ("{}", "({} + 1)", "cast({} as text)", "(- {})", "cast({} as timestamp without time zone)")),
+    "(cast((t.at + interval '0 months 0 days 3 microseconds') as date) + interval '0 months 1 days 0 microseconds')"])  # fmt: skip
 def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:
     """A boundary beside one person is a condition, wherever it is written."""
     assert has_chosen_bounds(text)

@@ -1035,3 +1035,124 @@ SELECT COUNT(*) FROM patients WHERE NOT (income = 52311 AND birth_year > 1925);
 -- title: a cent more, and costs from a limit on nearly all days
 SELECT COUNT(*) FROM visits WHERE cost >= 1000;
 SELECT COUNT(*) FROM visits WHERE cost >= 1000 AND NOT (cost < 1000.01 AND visit_date >= DATE '2020-02-01');
+
+-- title: tables by a moved column that a cast rounds, one year apart
+SELECT ((birth_year - 1881.5) * 0.01)::int, COUNT(*) FROM patients GROUP BY 1;
+SELECT ((birth_year - 1882.5) * 0.01)::int, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a bound, and a table that a rounding cast divides one year away from it
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1923;
+SELECT ((birth_year - 1873.5) * 0.01)::int, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: rounded keys that are moved and written as texts, in a subquery
+SELECT k, COUNT(*) FROM (SELECT (((birth_year - 1881.5) * 0.01)::int + 1)::text || 'x' AS k FROM patients) t GROUP BY 1;
+SELECT k, COUNT(*) FROM (SELECT (((birth_year - 1882.5) * 0.01)::int + 1)::text || 'x' AS k FROM patients) t GROUP BY 1;
+
+-- title: rounded keys in a branch
+SELECT CASE WHEN region = 'west' THEN ((birth_year - 1881.5) * 0.01)::int END, COUNT(*) FROM patients GROUP BY 1;
+SELECT CASE WHEN region = 'west' THEN ((birth_year - 1882.5) * 0.01)::int END, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: products that leave their type from one year on
+SELECT birth_year * 1111111, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year * 1110672, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: years beside a double so large that it holds every sixteenth
+SELECT birth_year::float8 + 1e17, COUNT(*) FROM patients GROUP BY 1;
+SELECT (birth_year + 3)::float8 + 1e17, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: days that begin at a chosen second
+-- of: shop
+SELECT (ordered_at + interval '3 hours 7 minutes 3 seconds')::date::text, COUNT(*) FROM orders GROUP BY 1;
+SELECT (ordered_at + interval '3 hours 7 minutes 4 seconds')::date::text, COUNT(*) FROM orders GROUP BY 1;
+
+-- title: all, and those of whom a FILTER counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(*) FILTER (WHERE cost = 308.71) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a CASE in a count counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(CASE WHEN cost = 308.71 THEN 1 END) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a CASE in a sum counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM(CASE WHEN cost = 308.71 THEN 1 ELSE 0 END) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a truth value in a sum counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM((cost = 308.71)::int) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: all, and those of whom a FILTER of one day counts no visit
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(*) FILTER (WHERE visit_date = DATE '2024-03-05') FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+
+-- title: a sum that one cost makes large
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM(CASE WHEN cost = 308.71 THEN 1000000 ELSE 1 END) FROM visits v WHERE v.patient_id = patients.patient_id) < 1000;
+
+-- title: HAVING without visits of one cost, in a join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p JOIN (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 308.71) = 0) t ON t.patient_id = p.patient_id;
+
+-- title: a number of visits of one cost, compared beside the join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id WHERE COALESCE(n, 0) = 0;
+
+-- title: people by their number of visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT n, COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id GROUP BY 1;
+
+-- title: a sum of people without visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT SUM(CASE WHEN n = 0 THEN 1 ELSE 0 END) FROM patients p JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id;
+
+-- title: people who are not among those with visits of one cost
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 308.71) > 0);
+
+-- title: groupings by person, with all and without visits of one cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 308.71) = 0) t;
+
+-- title: visits of people without visits of one cost
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits v JOIN (SELECT patient_id, COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = v.patient_id WHERE n = 0;
+
+-- title: the time since an earlier visit, one day apart, with its offset written
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date, 1) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a key after a unique one
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id, cost) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with the reverse order
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LEAD(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a frame of one row
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, MAX(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a frame of one row in the reverse order
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, MIN(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, with a key twice
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_date DESC, visit_id) AS l FROM visits) t WHERE visit_date - l < 8;
+
+-- title: the time since an earlier visit, one day apart, among fewer columns
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM (SELECT patient_id, visit_id, visit_date FROM visits) v) t WHERE visit_date - l < 8;
+
+-- title: a value of the row itself, written as a neighbour
+SELECT COUNT(*) FROM visits WHERE cost > 5;
+SELECT COUNT(*) FROM (SELECT LAG(cost, 0) OVER (PARTITION BY patient_id ORDER BY visit_id) AS c FROM visits) t WHERE c > 5.01;
+
+-- title: a number of visits of one cost, turned round below the join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, 5 - COUNT(*) FILTER (WHERE cost = 308.71) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id WHERE n >= 5;
+
+-- title: the greatest number of visits of one cost on a day
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (SELECT patient_id, MAX(m) AS n FROM (SELECT patient_id, visit_date, COUNT(*) FILTER (WHERE cost = 308.71) AS m FROM visits GROUP BY 1, 2) a GROUP BY 1) t WHERE n = 0;

@@ -588,3 +588,51 @@ SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE 
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'ibuprofen')
 AND EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug = 'metformin');
 SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions p WHERE p.visit_id = v.visit_id AND p.drug IN ('ibuprofen', 'metformin'));
+
+-- title: decades and their middles, cast to whole numbers
+SELECT (floor(birth_year / 10.0) * 10)::int, COUNT(*) FROM patients GROUP BY 1;
+SELECT (floor(birth_year / 10.0) * 10 + 5)::int, COUNT(*) FROM patients GROUP BY 1;
+SELECT ((floor(birth_year / 10.0) * 10)::int)::text || 's', COUNT(*) FROM patients GROUP BY 1;
+
+-- title: days of moments as texts, and weeks that begin on Sunday
+-- of: shop
+SELECT ordered_at::date::text, COUNT(*) FROM orders GROUP BY 1;
+SELECT (date_trunc('week', ordered_at + interval '1 day') - interval '1 day')::date, COUNT(*) FROM orders GROUP BY 1;
+
+-- title: ages, and years that are moved
+SELECT (2026 - birth_year)::text, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year + 1, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: people without expensive visits, by conditions in aggregates
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT COUNT(*) FILTER (WHERE cost > 3000) FROM visits v WHERE v.patient_id = patients.patient_id) = 0;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1930 AND (SELECT SUM(CASE WHEN cost > 3000 THEN 1 ELSE 0 END) FROM visits v WHERE v.patient_id = patients.patient_id) >= 2;
+
+-- title: people by the number of their visits for one diagnosis
+SELECT COUNT(*) FROM patients;
+SELECT n, COUNT(*) FROM (SELECT patient_id, COUNT(*) FILTER (WHERE diagnosis = 'flu') AS n FROM visits GROUP BY 1) t GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE diagnosis = 'flu') > 1);
+
+-- title: people who came in a quarter, and who did not
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-04-01') = 0) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-04-01') > 0) t;
+
+-- title: people with free visits
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 0) > 0) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost = 0) > 1) t;
+
+-- title: values that public rows list, beside the count of all
+-- of: clinic
+SELECT COUNT(*) FROM patients WHERE region = 'north' AND birth_year BETWEEN 1950 AND 1990;
+SELECT v.y, COUNT(p.patient_id) FROM generate_series(1950, 1990) v(y) LEFT JOIN patients p ON v.y = p.birth_year AND p.region IN ('north') WHERE v.y <> 1971 GROUP BY 1;
+
+-- title: a chosen boundary, whose groups the table shows openly
+SELECT COUNT(*) FROM patients;
+SELECT birth_year = 1971, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: returns within a week and within a quarter, in several spellings
+SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
+SELECT COUNT(*) FROM (SELECT visit_date, LEAD(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC) AS l FROM visits) t WHERE visit_date - l < 90;
+SELECT COUNT(*) FROM (SELECT visit_date, MAX(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS l FROM visits) t WHERE visit_date - l < 7;
