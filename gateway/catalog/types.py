@@ -4,6 +4,7 @@ INVARIANT: two types are equal when PostgreSQL's `format_type` gives them one na
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from fractions import Fraction
@@ -102,7 +103,10 @@ UNSIGNED: Final = MappingProxyType(
 """Whole numbers of DuckDB, and the types that hold each of their values."""
 WIDE: Final = frozenset({"ubigint", "hugeint"})
 """Whole numbers of DuckDB that are read as bigint; a number beyond it is outside of every domain."""
-_BITS = MappingProxyType({Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63})
+WHOLE_BOUNDS: Final[Mapping[Kind, int]] = MappingProxyType(
+    {Kind.SMALLINT: 2**15, Kind.INTEGER: 2**31, Kind.BIGINT: 2**63}
+)
+"""Whole numbers of a type are from the negative bound to below the bound."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,8 @@ class ColumnType:
     @property
     def bound(self) -> Fraction | None:
         """An upper bound of every value's size, if the type determines it."""
-        if (bits := _BITS.get(self.kind)) is not None:
-            return Fraction(2**bits)
+        if (bound := WHOLE_BOUNDS.get(self.kind)) is not None:
+            return Fraction(bound)
         if self.precision is not None and self.scale is not None:
             return Fraction(10 ** (self.precision - self.scale))
         return None

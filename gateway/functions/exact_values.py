@@ -11,7 +11,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.catalog.types import WHOLE_BOUNDS, ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import (
     DAY,
@@ -47,8 +47,14 @@ def as_type(value: Known, kind: ColumnType) -> Known:
     """The value as the catalog has values of the type; what does not fit is for others to say."""
     if value is None or isinstance(value, bool | str):
         return value
+    most: int | None = WHOLE_BOUNDS.get(kind.kind)
+    if isinstance(value, int) and most is not None:
+        # the common case, in which fractions would take most of the time
+        if not -most <= value < most:
+            raise NotComputed
+        return value
     if isinstance(value, int | Fraction):
-        if abs(Fraction(value)) > _MOST_DIGITS:
+        if not -_MOST_DIGITS <= value <= _MOST_DIGITS:
             raise NotComputed
         if kind.family is not Family.WHOLE:
             return Fraction(value)
@@ -152,6 +158,10 @@ def of_numbers(compute: Callable[..., Number]) -> Evaluate:
     """Arithmetic, where it is exact: whole floats are added and multiplied exactly, others are rounded."""
 
     def evaluate(call: Call, values: Sequence[Known]) -> Known:
+        small = [one for one in values if type(one) is int and abs(one) < _EXACT_FLOAT]
+        if len(small) == len(values):
+            # exact in every type, and the common case
+            return as_type(compute(*small), call.type)
         floats = any(one.type.family is Family.FLOAT for one in call.parts)
         if floats and not all(map(_is_whole, values)):
             raise NotComputed

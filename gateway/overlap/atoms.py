@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from gateway.regions.boxes import Axes, Side
 from gateway.regions.cell_classes import cell_classes
-from gateway.regions.cells import Cells, all_cells, is_only_null
-from gateway.regions.region import union_cells
+from gateway.regions.cells import Cells, all_cells, is_only_null, union_of_many
 
 MOST_ATOMS: Final = 512
 _MOST_CELLS: Final = 8192
@@ -46,7 +45,7 @@ class Atoms:
 
     def _side(self, box: "_Box") -> Side:
         return {
-            name: union_cells([cells[at] for at in sorted(chosen)])
+            name: union_of_many([cells[at] for at in sorted(chosen)])
             for chosen, (name, cells) in zip(box, self.classes, strict=True)
             if len(chosen) < len(cells)
         }

@@ -129,23 +129,22 @@ def _groups_within(
     """The places of the groups whose rows are all wanted, and the cells of these groups together."""
     places: list[int] = []
     covered: Cells | None = None
+    ends = wanted.ranges if isinstance(wanted, StepCells) else ()
     for place, group in enumerate(groups):
-        if _is_apart(group, wanted):
+        # most groups have nothing in common with what is wanted, which their ends tell; this runs millions of times
+        if (
+            ends
+            and isinstance(group, StepCells)
+            and (ranges := group.ranges)
+            and (ranges[-1][1] < ends[0][0] or ranges[0][0] > ends[-1][1])
+            and not (group.null and wanted.null)
+        ):
             continue
         held = intersection(group, there)
         if not is_empty(held) and is_empty(minus(held, wanted)):
             places.append(place)
             covered = held if covered is None else union(covered, held)
     return places, covered
-
-
-def _is_apart(group: Cells, wanted: Cells) -> bool:
-    """Whether they have nothing in common, told by their ends; False if that takes a closer look."""
-    if not isinstance(group, StepCells) or not isinstance(wanted, StepCells):
-        return False
-    if not group.ranges or not wanted.ranges or (group.null and wanted.null):
-        return False
-    return group.ranges[-1][1] < wanted.ranges[0][0] or group.ranges[0][0] > wanted.ranges[-1][1]
 
 
 def _rank(draws: Sequence[_Counted], box: Side, axes: Axes) -> tuple[float, int, float, int]:

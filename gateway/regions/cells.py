@@ -11,6 +11,7 @@ it are moved to the end), and names that are all declared are listed, never give
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final, TypeAlias
 
 from gateway.json_form import InvalidJson, Json, read_sequence, read_string, read_whole
@@ -69,6 +70,15 @@ def union(one: Cells, other: Cells) -> Cells:
         left_out, given = (one, other) if one.rest else (other, one)
         return NameCells(left_out.values - given.values, rest=True, null=null)
     return NameCells(one.values | other.values, null=null)
+
+
+def union_of_many(several: Sequence[Cells]) -> Cells:
+    """All of these cells. Ranges are merged once, because there may be very many."""
+    steps = [one for one in several if isinstance(one, StepCells)]
+    if len(steps) == len(several) > 1:
+        ranges = merge_ranges(each for one in steps for each in one.ranges)
+        return StepCells(ranges, any(one.null for one in steps))
+    return reduce(union, several)
 
 
 def minus(one: Cells, other: Cells) -> Cells:

@@ -12,6 +12,7 @@ are opaque.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -20,10 +21,12 @@ from gateway.plan.affine import Affinity, choice_results
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids, walk_scalar
+from gateway.regions.cells import NameCells
 from gateway.regions.choices import as_choice, of_condition
+from gateway.regions.names import region_text
 from gateway.regions.normal_form import normal
-from gateway.regions.predicate import opaque_region, truth_of
-from gateway.regions.region import EVERYTHING, Region, TooLarge, region_of_cells
+from gateway.regions.predicate import opaque_axis, opaque_region, truth_of
+from gateway.regions.region import EVERYTHING, Region, TooLarge, region_along, region_of_cells
 from gateway.regions.resolved_plan import ResolvedPlan
 from gateway.regions.tabulate import tabulate_values
 
@@ -175,11 +178,16 @@ def _met(base: Region, conditions: Iterable[Scalar], followed: ResolvedPlan) -> 
 
 
 def join_regions(base: Region, other: Region) -> Region:
-    """The rows of both; the rows of the second if both together would be too many boxes."""
+    """The rows of both; they are opaque if both together would be too many boxes.
+
+    INVARIANT: neither of the two is left out. Two queries with other conditions beside the same choice differ in its rows.
+    """
     try:
         return base.meet(other)
     except TooLarge:
-        return other
+        axis = opaque_axis(f"{region_text(base)} and {region_text(other)}", ())
+        quasi = any(one.quasi for one in (*base.axes, *other.axes))
+        return region_along(replace(axis, quasi=quasi), NameCells(frozenset({"true"})))
 
 
 def _moving(scalar: Scalar, *, zero: bool) -> Iterator[Scalar]:

@@ -19,7 +19,7 @@ from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, StepCells, clip_cells
 
 _HOUR: Final = DAY // 24
-_MOST_SPANS: Final = 4_500  # three a day for four years: comparing very many spans takes seconds
+MOST_SPANS: Final = 4_500  # three a day for four years: comparing very many spans takes seconds
 
 
 def tabulate_hours(
@@ -35,7 +35,7 @@ def tabulate_hours(
         return None
     runs = list(_runs(scalar, atom))
     days = (axis.high - axis.low) // DAY + 3
-    if len(runs) * days > _MOST_SPANS:
+    if len(runs) * days > MOST_SPANS:
         return None
     found: dict[Value | None, list[tuple[int, int]]] = {}
     changes = (OffsetChange(axis.low, 0),) if zone is None else zone.changes(axis.low, axis.high)

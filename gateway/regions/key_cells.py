@@ -25,10 +25,12 @@ from gateway.regions.cells import (
 from gateway.regions.monotone import solve_comparison
 from gateway.regions.predicate import truth_of
 from gateway.regions.region import Region, TooLarge
+from gateway.regions.region_work import WorkSpent, allow_work, may_compute
 from gateway.regions.tabulate import (
     Classes,
     memory_weight,
     tabulate_values,
+    tabulation_work,
     value_cells,
     with_reciprocal,
 )
@@ -50,7 +52,20 @@ def cells_of(scalar: Scalar, base: Base, values: _Values) -> tuple[Cells, ...] |
     if axis is None:
         return None
     key = (scalar_sql(scalar), str(base.field.type), axis, values)
-    return _REMEMBERED.get(key, lambda: _cells_of(scalar, base, axis, values))
+    if not may_compute(key, tabulation_work(scalar, base.field, axis)):
+        return None
+    return _REMEMBERED.get(key, lambda: _computed(scalar, base, axis, values))
+
+
+def _computed(
+    scalar: Scalar, base: Base, axis: RegionAxis, values: _Values
+) -> tuple[Cells, ...] | None:
+    """The same, with an allowance of its own: what is remembered does not depend on what the statement spent before."""
+    try:
+        with allow_work():
+            return _cells_of(scalar, base, axis, values)
+    except WorkSpent:
+        return None
 
 
 def _cells_of(

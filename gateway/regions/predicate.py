@@ -4,7 +4,7 @@ INVARIANT: the regions are exact. A condition that is not understood is an axis 
 text, and so is one that would be too many boxes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,6 +27,7 @@ from gateway.regions.region import (
     region_along,
     region_of_cells,
 )
+from gateway.regions.region_work import WorkSpent
 from gateway.regions.tabulate import tabulate_condition
 from gateway.regions.time_differences import over_one_base
 
@@ -59,9 +60,17 @@ _NULL: Final = TruthRegions(NOTHING, NOTHING)
 def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
     """The rows for which all of these are true. The conditions are normal.
 
-    If very many of them are about several columns each, these become one opaque condition.
+    If very many of them are about several columns each, these become one opaque condition. So do all of them if they
+    take more work than is allowed (`region_work`).
     """
     given = {scalar_sql(one): one for one in conditions}
+    try:
+        return _region_of(given, bases)
+    except WorkSpent:
+        return opaque_region(conjunction(given.values()), bases)
+
+
+def _region_of(given: Mapping[str, Scalar], bases: Bases) -> Region:
     crossing = {said: one for said, one in given.items() if len(column_ids(one)) > 1}
     found = EVERYTHING
     if len(crossing) > MOST_CROSSING:

@@ -16,18 +16,21 @@ from gateway.regions.cells import (
     AxisMismatch,
     Cells,
     NameCells,
+    StepCells,
     all_cells,
     cells_json,
     cells_of_json,
     clip_cells,
     intersection,
     is_empty,
-    union,
+    union_of_many,
     widen_axis,
 )
+from gateway.regions.region_work import spend_work
 
 MOST_BOXES: Final = 64
 _MOST_WORK: Final = 20_000
+_BOX_WORK: Final = 4  # as long as looking at so many ranges
 
 
 class TooLarge(Exception):
@@ -169,6 +172,7 @@ def _met(one: Region, other: Region) -> Region:
     try:
         axes = _axes_of(one, other)
         [left], [right] = _parts_of(one, axes), _parts_of(other, axes)
+        spend_work(_weight([cells for _, cells in (*left, *right)]))
         parts = dict(left)
         for name, cells in right:
             mine = parts.get(name)
@@ -203,6 +207,7 @@ class _Combining:
         self._work += 1 + len(left) + len(right)
         if self._work > _MOST_WORK:
             raise TooLarge
+        spend_work(_BOX_WORK * (1 + len(left) + len(right)))
         # a box without parts contains all rows, so the others add nothing
         left = _EVERY if () in left else left
         right = _EVERY if () in right else right
@@ -214,6 +219,7 @@ class _Combining:
         given = [
             parts[0][1] if parts and parts[0][0] == name else None for parts in (*left, *right)
         ]
+        spend_work(_weight([one for one in given if one is not None]))
         rests = [parts[1:] if parts and parts[0][0] == name else parts for parts in (*left, *right)]
         found: dict[tuple[_Parts, ...], list[Cells]] = {}
         for members, cells in cell_classes(axis, given):
@@ -241,7 +247,7 @@ class _Combining:
         made: list[_Parts] = []
         whole = all_cells(axis)
         for inside, several in found.items():
-            cells = union_cells(several)
+            cells = union_of_many(several)
             head: _Parts = () if cells == whole else ((axis.name, cells),)
             made.extend((*head, *rest) for rest in inside)
         if len(made) > self._most:
@@ -250,12 +256,11 @@ class _Combining:
         return tuple(sorted(made, key=_order))
 
 
-def union_cells(several: Sequence[Cells]) -> Cells:
-    """All of these cells."""
-    first, *others = several
-    for one in others:
-        first = union(first, one)
-    return first
+def _weight(given: Sequence[Cells]) -> int:
+    """The work of dividing an axis by these sets: each range is looked at once, each name in every set of names."""
+    ranges = sum(len(one.ranges) for one in given if isinstance(one, StepCells))
+    named = [one for one in given if isinstance(one, NameCells)]
+    return 1 + ranges + len(named) * sum(len(one.values) for one in named)
 
 
 def region_json(region: Region) -> Json:

@@ -17,6 +17,7 @@ from gateway.regions.lineage import Lineage
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
+from gateway.regions.region_work import allow_work
 from gateway.regions.relation import Atom, Relation
 from gateway.regions.union_sides import UnionSide, rows_of_side, union_of
 
@@ -161,10 +162,12 @@ def resolve_plan(
 
     def resolve() -> _Resolved:
         lineage = Lineage.over(plan, constants, there)
-        relation = lineage.of(plan.child if isinstance(plan, Aggregate) else plan)
+        with allow_work():
+            relation = lineage.of(plan.child if isinstance(plan, Aggregate) else plan)
+            region = lineage.region(relation)
         protected = (one.table for one in walk_nodes(plan) if isinstance(one, Scan))
         tables = frozenset(one.name for one in protected if not one.public)
-        region, met = lineage.region(relation), tuple(lineage.partners.met)
+        met = tuple(lineage.partners.met)
         return plan, there, ResolvedPlan(lineage, relation, region, tables, met)
 
     return _KEPT.get(key, resolve)[2]

@@ -26,6 +26,7 @@ from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
 from gateway.regions.region import Region, TooLarge, region_along, region_json, region_of_json
+from gateway.regions.region_work import WorkSpent, allow_work
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
 from gateway.regions.time_differences import dependent_axes
 from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
@@ -90,7 +91,8 @@ def scope_of(
     values = [
         None if listed is None else values_at(listed, place) for place in range(len(plan.keys))
     ]
-    keys = _keys(plan, values, followed, followed)
+    with allow_work():
+        keys = _keys(plan, values, followed, followed)
     return ReleaseScope(
         followed.shape,
         followed.tables,
@@ -119,7 +121,10 @@ def _key_of(
     scalar: Scalar, listed: tuple[Value | None, ...] | None, part: ResolvedPlan
 ) -> GroupKey:
     """The key over bases as a value of the auditor."""
-    axis, cells = key_axis(scalar, listed, part.bases)
+    try:
+        axis, cells = key_axis(scalar, listed, part.bases)
+    except WorkSpent:
+        axis, cells = None, None
     return GroupKey(scalar_sql(scalar), axis, listed, cells)
 
 
@@ -141,10 +146,12 @@ def aggregate_scopes(
     read = followed.lineage.made_of(column_ids(*asked))
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    found = list(_of_chosen_keys(plan, scope, followed))
+    found = list[ReleaseScope]()
     try:
-        found.extend(_revealed(plan, scope, followed, (measures, by_person), read))
-    except TooLarge:
+        with allow_work():
+            found.extend(_of_chosen_keys(plan, scope, followed))
+            found.extend(_revealed(plan, scope, followed, (measures, by_person), read))
+    except (TooLarge, WorkSpent):
         found.append(_too_many_sides(scope))
     return tuple(dict.fromkeys(found))
 

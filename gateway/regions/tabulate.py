@@ -13,12 +13,11 @@ from gateway.catalog.values import Value
 from gateway.catalog.zones import REACH, TimeZone, TooManyChanges
 from gateway.functions.calendar import DAY, moment_at
 from gateway.functions.exact_values import NotComputed, exact_number
-from gateway.functions.table import function_of
 from gateway.functions.thresholds import Unsolved
-from gateway.functions.zoned_times import reads_clock, zone_of
+from gateway.functions.zoned_times import zone_of
 from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift, transform, walk_scalar
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, transform, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
@@ -31,8 +30,9 @@ from gateway.regions.cells import (
     merge_ranges,
     minus,
     no_cells,
+    union_of_many,
 )
-from gateway.regions.daily_hours import tabulate_hours
+from gateway.regions.daily_hours import MOST_SPANS, tabulate_hours
 from gateway.regions.grid import (
     MOST_CELLS,
     Cell,
@@ -43,6 +43,8 @@ from gateway.regions.grid import (
     value_at,
 )
 from gateway.regions.monotone import solve_comparison
+from gateway.regions.region_work import may_compute
+from gateway.regions.time_precision import clock_of, looked_at, part_of_time
 
 Classes: TypeAlias = dict[Value | None, Cells]
 Truths: TypeAlias = tuple[Cells, Cells]
@@ -74,7 +76,12 @@ def tabulate_values(
     scalar: Scalar, field: Field, axis: RegionAxis, *, as_key: bool = False
 ) -> Classes | None:
     """The cells in which the expression has each of its values; of a key, quotients are taken as exact."""
+    part = part_of_time(scalar, field)
+    if part is not None and (classes := tabulate_values(part, field, axis)) is not None:
+        return _composed(transform(scalar, with_reciprocal) if as_key else scalar, part, classes)
     key = (scalar_sql(scalar), str(field.type), axis, as_key)
+    if not may_compute(key, tabulation_work(scalar, field, axis)):
+        return None
     made = transform(scalar, with_reciprocal) if as_key else scalar
     return _TABULATED.get(key, lambda: _tabulated(made, field, axis))
 
@@ -82,14 +89,7 @@ def tabulate_values(
 def tabulate_condition(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
     """Where a condition is true and where it is false."""
     key = (scalar_sql(scalar), str(field.type), axis)
-    return _COMPARED.get(key, lambda: _compared(scalar, field, axis))
-
-
-def _compared(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
-    try:
-        found = _by_ends(scalar, field, axis)
-    except Unsolved:
-        found = None
+    found = _COMPARED.get(key, lambda: _solved(scalar, field, axis))
     if found is not None:
         return found
     classes = tabulate_values(scalar, field, axis)
@@ -98,14 +98,55 @@ def _compared(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
     return classes.get(True, no_cells(axis)), classes.get(False, no_cells(axis))
 
 
+def _composed(scalar: Scalar, part: Call, classes: Classes) -> Classes | None:
+    """The cells of each value of an expression that reads the column through this part alone."""
+    if not may_compute((scalar_sql(scalar), len(classes)), len(classes) * _parts_of(scalar)):
+        return None
+    found: dict[Value | None, list[Cells]] = {}
+    try:
+        for value, cells in classes.items():
+            found.setdefault(evaluate_at(scalar, part, value), []).append(cells)
+    except NotComputed:
+        return None
+    return {value: union_of_many(several) for value, several in found.items()}
+
+
+def _parts_of(scalar: Scalar) -> int:
+    return sum(1 for _ in walk_scalar(scalar))
+
+
+def _solved(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
+    try:
+        return _by_ends(scalar, field, axis)
+    except Unsolved:
+        return None
+
+
+def tabulation_work(scalar: Scalar, field: Field, axis: RegionAxis) -> int:
+    """Parts of the expression times the cells in which it is computed, at most; 0 if there are too many cells."""
+    parts = _parts_of(scalar)
+    if axis.kind is AxisKind.NAMES:
+        return parts * len(axis.names or ())
+    if axis.low is None or axis.high is None:
+        return 0
+    cells = axis.high - axis.low + 1
+    if field.type.family is Family.TIMESTAMP and cells > MOST_CELLS:
+        clock = clock_of(scalar, field)
+        length = looked_at(scalar, Ref(field) if clock is None else clock)
+        cells = 0 if length is None else cells // length + 3
+        if cells > MOST_CELLS:
+            return MOST_SPANS
+    return parts * cells if cells <= MOST_CELLS else 0
+
+
 def _tabulated(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None:
     atom: Scalar = Ref(field)
     cells = MOST_CELLS if axis.size is None else min(MOST_CELLS, axis.size)
-    if cells * sum(1 for _ in walk_scalar(scalar)) > _MOST_WORK:
+    if cells * _parts_of(scalar) > _MOST_WORK:
         return None
     found: dict[Value | None, list[Cell | tuple[int, int]]] = {}
     periods = list_cells(axis, field.type, field.domain)
-    clock = _clock_of(scalar, field) if periods is None else None
+    clock = clock_of(scalar, field) if periods is None else None
     if periods is None and (hours := _hours(scalar, field, axis, clock)) is not None:
         return hours
     given: Iterator[tuple[Cell | tuple[int, int], Value | None]] | None = periods
@@ -173,7 +214,7 @@ def _periods(
     """One value for each day, hour or minute, if the expression reads the timestamp only to that precision."""
     if field.type.kind is not Kind.TIMESTAMP or axis.kind is not AxisKind.STEPS:
         return None
-    length = _looked_at(scalar, Ref(field))
+    length = looked_at(scalar, Ref(field))
     if length is None or axis.low is None or axis.high is None:
         return None
     first, last = axis.low // length, axis.high // length
@@ -182,19 +223,11 @@ def _periods(
     return _by_period(range(first, last + 1), length, field, axis)
 
 
-def _clock_of(scalar: Scalar, field: Field) -> Call | None:
-    """The one clock through which all of an expression reads the column."""
-    column = Ref(field)
-    found = {one for one in walk_scalar(scalar) if column in one.parts}
-    clock = next(iter(found), None)
-    return clock if len(found) == 1 and isinstance(clock, Call) and reads_clock(clock) else None
-
-
 def _clock_periods(
     scalar: Scalar, clock: Call, axis: RegionAxis
 ) -> Iterator[tuple[Cell | tuple[int, int], Value | None]] | None:
     """One value for each day, hour or minute of a clock, with the moments at which the clock shows it."""
-    length = _looked_at(scalar, clock)
+    length = looked_at(scalar, clock)
     if length is None or axis.kind is not AxisKind.STEPS or axis.low is None or axis.high is None:
         return None
     first, last = (axis.low - REACH) // length, (axis.high + REACH) // length
@@ -222,30 +255,6 @@ def _by_period(
         yield (place * length, (place + 1) * length - 1), value_at(place * length, field.type)
     if axis.nullable:
         yield None, None
-
-
-def _looked_at(scalar: Scalar, column: Scalar) -> int | None:
-    """The precision to which the expression reads the column; None if it reads the full value."""
-    finest = DAY
-    for one in walk_scalar(scalar):
-        if column not in one.parts:
-            continue
-        length = _granularity(one, scalar)
-        if length is None:
-            return None
-        finest = min(finest, length)
-    return None if scalar == column else finest
-
-
-def _granularity(reader: Scalar, scalar: Scalar) -> int | None:
-    if isinstance(reader, Shift):
-        # the times of a day, hour or minute are moved to those of another one
-        length = _looked_at(scalar, reader)
-        return length if length is not None and not reader.microseconds % length else None
-    if isinstance(reader, Cast):
-        return DAY if reader.type.family is Family.DATE else None
-    looked = function_of(reader).time_part if isinstance(reader, Call) else None
-    return looked.period(reader) if looked is not None and isinstance(reader, Call) else None
 
 
 def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
