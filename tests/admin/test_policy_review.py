@@ -32,13 +32,13 @@ privacy:
 tables:
   person:
     unit_key: gender_concept_id
-    rows_per_unit: 10
+    values_per_unit: 10
     groups_per_unit: 4
     columns:
       gender_concept_id: {type: integer, class: identifier}
   visits:
     unit_key: ward
-    rows_per_unit: 10
+    values_per_unit: 10
     groups_per_unit: 4
     columns:
       ward: {type: integer, class: identifier}
