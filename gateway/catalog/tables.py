@@ -32,6 +32,7 @@ DEFAULT_SCHEMA: Final = "public"
 """The schema that shows a table whose name has none, in a dataset without a search path."""
 LONGEST_TEXT: Final = 1_000
 """How many characters of a text are read where a policy says nothing."""
+VALUES_PER_UNIT: Final = 10
 
 
 class ColumnClass(StrEnum):
@@ -145,7 +146,7 @@ class UnitPath:
 
 @dataclass(frozen=True)
 class Protection:
-    """The unit of the rows, the rows per unit and group that count, and the groups per unit that count.
+    """The unit of the rows, and of each unit the rows and values in a group, and the groups, that count.
 
     `unit_key` is a column of the table; with a `path` it is the column at its end, as `table.column`.
     """
@@ -154,6 +155,7 @@ class Protection:
     rows_per_unit: int
     groups_per_unit: int
     path: UnitPath | None = field(default=None, repr=False)
+    values_per_unit: int = field(default=VALUES_PER_UNIT, repr=False)  # digests of slots say it
 
 
 @dataclass(frozen=True)
@@ -220,11 +222,9 @@ class Table:
     @property
     def has_one_row(self) -> bool:
         """Whether a unit is declared to have one row, with the unit in a column of its own."""
-        return self.unit_column is not None and self.rows_per_unit == 1
-
-    @property
-    def rows_per_unit(self) -> int | None:
-        return None if self.protection is None else self.protection.rows_per_unit
+        if self.protection is None or self.protection.path is not None:
+            return False
+        return self.protection.rows_per_unit == 1
 
     @property
     def stored_tables(self) -> tuple[str, ...]:

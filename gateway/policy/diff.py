@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 
 from gateway.catalog.domains import Anything
-from gateway.catalog.tables import ColumnRef, Table
+from gateway.catalog.tables import ColumnRef, Protection, Table
 from gateway.policy.applicable import FRONT_ENDS, RequestContext
 from gateway.policy.decide import usable_columns, usable_tables
 from gateway.policy.field_types import format_duration
@@ -133,6 +133,7 @@ def _settings(before: Policy, after: Policy) -> Iterator[Change]:
     if was.teams != now.teams:
         yield Change("changed", name, "the budgets of teams are others")
     yield from _auditing(before, after)
+    yield from _clipping(before, after)
 
 
 def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
@@ -162,6 +163,18 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
         direction = "wider" if second > first else "narrower"
         yield Change(direction, name, f"`timeouts_per_day` is {second}, was {first}")
     yield from _results(before, after)
+
+
+def _clipping(before: Policy, after: Policy) -> Iterator[Change]:
+    was, now = before.clipping, after.clipping
+    for label, first, second in (
+        ("price", str(was.price), str(now.price)),
+        ("max_age", format_duration(was.max_age), format_duration(now.max_age)),
+        ("default", str(was.default), str(now.default)),
+        ("max", str(was.largest), str(now.largest)),
+    ):
+        if first != second:
+            yield Change("changed", after.name, f"`clip.{label}` is {second}, was {first}")
 
 
 def _results(before: Policy, after: Policy) -> Iterator[Change]:
@@ -223,10 +236,7 @@ def _table(about: str, was: Table, now: Table) -> Iterator[Change]:
     if was.protection is not None and now.protection is not None:
         if was.protection.unit_key != now.protection.unit_key:
             yield Change("changed", about, f"the unit key is `{now.protection.unit_key}`")
-        for label in ("rows_per_unit", "groups_per_unit"):
-            first, second = getattr(was.protection, label), getattr(now.protection, label)
-            if first != second:
-                yield Change("changed", about, f"`{label}` is {second}, was {first}")
+        yield from _contributions(about, was.protection, now.protection)
     if was.unused != now.unused:
         shown = ", ".join(f"`{one.name}`" for one in now.unused) or "none"
         yield Change("changed", about, f"the columns that no query reads are {shown}")
@@ -240,6 +250,18 @@ def _table(about: str, was: Table, now: Table) -> Iterator[Change]:
             opened = isinstance(second.domain, Anything) and first.domain != second.domain
             message = "its domain is open" if opened else "it is declared otherwise"
             yield Change("changed", f"{about}.{name}", message)
+
+
+def _contributions(about: str, was: Protection, now: Protection) -> Iterator[Change]:
+    one_row = now.rows_per_unit == 1
+    if one_row is not (was.rows_per_unit == 1):
+        yield Change(
+            "changed", about, f"a unit may have {'one row' if one_row else 'several rows'}"
+        )
+    for label in ("values_per_unit", "groups_per_unit"):
+        first, second = getattr(was, label), getattr(now, label)
+        if first != second:
+            yield Change("changed", about, f"`{label}` is {second}, was {first}")
 
 
 def _rules(before: Policy, after: Policy) -> Iterator[Change]:

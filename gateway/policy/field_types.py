@@ -65,6 +65,19 @@ def integer_field(what: str, low: int, high: int) -> tuple[PlainValidator, WithJ
     )
 
 
+def power_field(what: str, high: int) -> tuple[PlainValidator, WithJsonSchema]:
+    """A power of two from 1 on."""
+
+    def read(value: object) -> int:
+        text = require_text(value, what)
+        if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= high or int(text).bit_count() != 1:
+            refuse(f"{what} must be a power of two from 1 to {high}, not {quote_word(text)}")
+        return int(text)
+
+    powers = [1 << bits for bits in range(high.bit_length())]
+    return PlainValidator(read), WithJsonSchema({"enum": powers})
+
+
 def _choice(value: object) -> bool:
     text = require_text(value, "this")
     if text not in {"true", "false"}:
@@ -145,6 +158,8 @@ COLUMN_NAME = "[A-Za-z_](?:[A-Za-z0-9_$ -]{0,61}[A-Za-z0-9_$])?"
 _WORD = "letters, digits, `_`, `-` and blanks inside, beginning with a letter, at most 63"
 MOST_ROWS = 65_536  # R · 2^16 must fit the weights of contribution bounding
 MOST_GROUPS = 1_000_000
+LARGEST_CLIP = 1 << 20  # weights keep 10 bits below it
+MOST_EXPECTED_GROUPS = 10_000_000
 LONGEST_GRID_MS = 60_000
 MOST_TIMEOUTS = 1_000
 WIDEST_COUNTS = 1_000_000_000

@@ -24,8 +24,10 @@ from pydantic_core import CoreSchema
 from gateway.catalog.tables import ColumnClass
 from gateway.catalog.zones import UTC_NAME
 from gateway.policy.field_types import (
+    LARGEST_CLIP,
     LONGEST_GRID_MS,
     LONGEST_TEXTS,
+    MOST_EXPECTED_GROUPS,
     MOST_GROUPS,
     MOST_LEVELS,
     MOST_ROWS,
@@ -51,6 +53,7 @@ from gateway.policy.field_types import (
     Written,
     ZoneName,
     integer_field,
+    power_field,
     refuse,
     require_text,
 )
@@ -184,6 +187,7 @@ class TableModel(Model):
     groups_per_unit: Annotated[int, *integer_field("`groups_per_unit`", 1, MOST_GROUPS)] | None = (
         None
     )
+    values_per_unit: Annotated[int, *integer_field("`values_per_unit`", 1, MOST_ROWS)] | None = None
     columns: dict[ColumnName, ColumnModel] = Field(default_factory=dict)
 
 
@@ -275,11 +279,23 @@ class ReuseModel(Model):
 
 
 class LimitsModel(Model):
-    """The largest answer, and how many queries of a subject may be stopped in a day."""
+    """The largest answer, the groups that are expected, and how many queries of a subject may be stopped in a day."""
 
     enumerated_groups: Annotated[int, *integer_field("`enumerated_groups`", 1, 1_000_000)] = 10_000
     result_rows: Annotated[int, *integer_field("`result_rows`", 1, 10_000_000)] = 100_000
     timeouts_per_day: Annotated[int, *integer_field("`timeouts_per_day`", 1, MOST_TIMEOUTS)] = 3
+    expected_groups: Annotated[
+        int, *integer_field("`expected_groups`", 1, MOST_EXPECTED_GROUPS)
+    ] = 100
+
+
+class ClipModel(Model):
+    """The price of a histogram of norms and how long it serves; the clip without one, and the largest clip."""
+
+    price: SomeEpsilon | None = None
+    max_age: Duration | None = None
+    default: Annotated[int, *power_field("`default`", LARGEST_CLIP)] | None = None
+    max: Annotated[int, *power_field("`max`", LARGEST_CLIP)] | None = None
 
 
 class CountsModel(Model):
@@ -314,6 +330,7 @@ class PolicyModel(Model):
     audit: AuditModel = Field(default_factory=AuditModel)
     reuse: ReuseModel = Field(default_factory=ReuseModel)
     limits: LimitsModel = Field(default_factory=LimitsModel)
+    clip: ClipModel = Field(default_factory=ClipModel)
     answers: AnswersModel = Field(default_factory=AnswersModel)
 
 

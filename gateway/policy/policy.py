@@ -252,8 +252,25 @@ class Auditing:
 
 @dataclass(frozen=True)
 class ResultLimits:
+    """`expected_groups` stands for the number of groups that are found in the data, where no release tells it."""
+
     enumerated_groups: int
     result_rows: int
+    expected_groups: int = 100
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """How the clip of units with several rows is found: the norm up to which the rows of a unit count in full.
+
+    A released histogram of norms costs `price` and serves for `max_age`. `default` is the clip without one, `largest`
+    the largest that is ever chosen; both are powers of two.
+    """
+
+    price: Epsilon
+    max_age: timedelta
+    default: int
+    largest: int
 
 
 @dataclass(frozen=True)
@@ -285,6 +302,7 @@ class Policy:
     auditing: Auditing
     max_age: timedelta
     sizes: ResultLimits
+    clipping: Clipping
     results: Results = Results()
     timeouts_per_day: int = 3
     tell: AnswerSettings = AnswerSettings.GROUP

@@ -41,7 +41,7 @@ privacy:
 tables:
   orders:
     unit_key: customer_id
-    rows_per_unit: 5
+    values_per_unit: 5
     groups_per_unit: 4
     columns:
       customer_id: {type: bigint, class: identifier}

@@ -32,7 +32,7 @@ CREATE VIEW slow_visits AS
 """
 _COLUMNS = """
     unit_key: patient_id
-    rows_per_unit: 5
+    values_per_unit: 5
     groups_per_unit: 3
     columns:
       patient_id: {type: bigint, class: identifier}

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from fix_policy import BASE, read
 
+from gateway.catalog.tables import VALUES_PER_UNIT
 from gateway.catalog.types import Kind, parse_type
 from gateway.policy.conditions.parser import DEEPEST, FUNCTIONS, LONGEST, MACROS, METHODS
 from gateway.policy.conditions.request_facts import CONTAINS_IP, FIELDS_OF_TIME, REQUEST
+from gateway.policy.field_types import format_duration
 from gateway.policy.model import policy_schema
 from gateway.policy.policy import ReportedRanges
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
-SECTIONS = ("privacy", "tables", "levels", "access", "audit", "reuse", "limits", "answers")
+SECTIONS = ("privacy", "tables", "levels", "access", "audit", "reuse", "limits", "clip", "answers")
 
 
 def sections(text: str) -> dict[str, str]:
@@ -75,7 +77,7 @@ def test_document_has_every_key_and_no_other() -> None:
     assert differences(DOCUMENT.read_text()) == []
 
 
-@pytest.mark.parametrize("key", ["`unit_key`", "`max_age`", "`columns.domain.in`", "`source`"])
+@pytest.mark.parametrize("key", ["`unit_key`", "`tell`", "`columns.domain.in`", "`source`"])
 def test_document_without_a_key_is_found(key: str) -> None:
     """The negative control."""
     broken = DOCUMENT.read_text().replace(f"| {key} |", "| `nothing` |")
@@ -108,7 +110,7 @@ def test_defaults_of_the_document_are_those_of_policies() -> None:
     assert said["min_units"] == str(policy.auditing.min_units)
     assert said["narrow_cells"] == str(policy.auditing.narrow_cells)
     assert said["opaque_predicates"] == policy.auditing.opaque
-    assert said["max_age"] == f"{policy.max_age.days}d"
+    assert said["expected_groups"] == str(policy.sizes.expected_groups)
     assert said["enumerated_groups"] == str(policy.sizes.enumerated_groups)
     assert said["result_rows"] == str(policy.sizes.result_rows)
     assert said["timeouts_per_day"] == str(policy.timeouts_per_day)
@@ -118,3 +120,10 @@ def test_defaults_of_the_document_are_those_of_policies() -> None:
     assert policy.results.reply_grid_ms is None
     assert "| `reply_grid_ms` | none |" in text
     assert said["mechanism"] == policy.privacy.mechanism
+    assert said["values_per_unit"] == str(VALUES_PER_UNIT)
+    assert f"| `max_age` | `{format_duration(policy.max_age)}` |" in sections(text)["reuse"]
+    clip, clipping = sections(text)["clip"], policy.clipping
+    assert f"| `max_age` | `{format_duration(clipping.max_age)}` |" in clip
+    assert f"| `default` | `{clipping.default}` |" in clip
+    assert f"| `max` | `{clipping.largest}` |" in clip
+    assert clipping.price.value * 10 == policy.privacy.default_price.value

@@ -112,9 +112,27 @@ def test_equal_policies_do_not_differ() -> None:
             ["changed clinic.patients.birth_year: it is declared otherwise"],
         ),
         (
-            "rows_per_unit: 10",
-            "rows_per_unit: 20",
-            ["changed clinic.visits: `rows_per_unit` is 20, was 10"],
+            "values_per_unit: 10",
+            "values_per_unit: 20",
+            ["changed clinic.visits: `values_per_unit` is 20, was 10"],
+        ),
+        (
+            "values_per_unit: 10",
+            "rows_per_unit: 1",
+            [
+                "changed clinic.visits: a unit may have one row",
+                "changed clinic.visits: `values_per_unit` is 1, was 10",
+            ],
+        ),
+        (
+            "reuse:",
+            "clip: {price: 0.01, max_age: 1d, default: 8, max: 64}\nreuse:",
+            [
+                "changed clinic: `clip.price` is 0.01, was 0.005",
+                "changed clinic: `clip.max_age` is 1d, was 30d",
+                "changed clinic: `clip.default` is 8, was 4",
+                "changed clinic: `clip.max` is 64, was 16384",
+            ],
         ),
         (
             "request.hour < 6",

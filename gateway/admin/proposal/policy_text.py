@@ -188,9 +188,6 @@ class Proposer:
         if frozenset({key}) in table.unique:
             yield "    rows_per_unit: 1"
             return
-        yield mark(
-            "    rows_per_unit: 10", f"the rows of one {self.unit.name} that count in a group"
-        )
         yield "    groups_per_unit: 4"
 
     def _is_ambiguous(self, place: TableId, path: Sequence[Edge]) -> bool:

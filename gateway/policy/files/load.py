@@ -25,6 +25,7 @@ from gateway.policy.policy import (
     AnswerSettings,
     Auditing,
     Budget,
+    Clipping,
     InvalidSource,
     Mechanism,
     Policy,
@@ -44,6 +45,10 @@ from gateway.policy.yaml import Fields, Plain, file_problem, quote_word, read_ya
 from gateway.units import Epsilon
 
 DEFAULT_MAX_AGE: Final = timedelta(days=7)
+_CLIP_MAX_AGE: Final = timedelta(days=30)
+_CLIP: Final = 4
+_LARGEST_CLIP: Final = 1 << 14
+"""The largest clip under which a weight has 16 bits."""
 _RECKLESS_DELTA: Final = "1e-4"
 
 
@@ -60,6 +65,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     dataset = parse_dataset(model, complaints)
     privacy = _privacy(model.privacy, complaints)
     auditing = _auditing(model, complaints)
+    clipping = _clipping(model, privacy, complaints)
     if dataset is None:
         return None
     reported = read_reported(model, dataset, complaints)
@@ -75,7 +81,10 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
         rules,
         auditing,
         DEFAULT_MAX_AGE if reuse.max_age is None else reuse.max_age,
-        ResultLimits(model.limits.enumerated_groups, model.limits.result_rows),
+        ResultLimits(
+            model.limits.enumerated_groups, model.limits.result_rows, model.limits.expected_groups
+        ),
+        clipping,
         Results(
             model.answers.clamp_results,
             model.answers.suppress_small,
@@ -162,6 +171,26 @@ def _auditing(model: PolicyModel, complaints: Complaints) -> Auditing:
         tuple(frozenset(members) for members in audit.trust_groups),
         UnreadableConditions(audit.opaque_predicates),
     )
+
+
+def _clipping(model: PolicyModel, privacy: Privacy, complaints: Complaints) -> Clipping:
+    clip = model.clip
+    # the default price times 10⁻¹ is exact in decimal
+    price = Epsilon(privacy.default_price.value / 10) if clip.price is None else clip.price
+    lowest = privacy.lowest_price
+    if clip.price is None:
+        price = max(price, lowest)
+    elif price < lowest:
+        complaints.add(("clip", "price"), "this is below the lowest price, `per_query.min`")
+    elif price > privacy.highest_price:
+        complaints.add(("clip", "price"), "this is above the highest price, `per_query.max`")
+    largest = _LARGEST_CLIP if clip.max is None else clip.max
+    default = min(_CLIP, largest) if clip.default is None else clip.default
+    if default > largest:
+        message = f"the clip without a histogram is above the largest clip, which is {largest}"
+        complaints.add(("clip", "default"), message, "lower it, or raise `max`")
+    max_age = _CLIP_MAX_AGE if clip.max_age is None else clip.max_age
+    return Clipping(price, max_age, default, largest)
 
 
 _SUFFIXES = frozenset({".yaml", ".yml"})

@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 
 from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, domain_width
-from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Protection, Table
+from gateway.catalog.tables import SCHEMA, Column, ColumnRef, Dataset, Table
 from gateway.catalog.types import (
     UNSIGNED,
     WIDE,
@@ -28,6 +28,7 @@ from gateway.policy.files.json_columns import (
     read_unused,
     require_plain_unused,
 )
+from gateway.policy.files.protection import check_protection, read_protection
 from gateway.policy.files.table_checks import (
     refuse_doubled_tables,
     refuse_names_alike,
@@ -198,11 +199,7 @@ def _columns(name: str, model: TableModel, complaints: Complaints) -> Mapping[st
         and (column := _column(each, of, model, (*path, "columns", each), complaints)) is not None
     }
     require_plain_unused(model, path, complaints)
-    if model.public:
-        _nothing_of_protection(model, path, complaints)
-    else:
-        _bounds_of_unit(model, path, complaints)
-        _fit_for_protection(model, path, complaints)
+    check_protection(model, path, complaints)
     return None if len(complaints.problems) > before else columns
 
 
@@ -217,58 +214,8 @@ def _table(
         replace(one, is_path_key=ColumnRef(name, one.name) in targets) for one in columns.values()
     )
     unused = tuple(read_unused(model))
-    if origin is None or model.rows_per_unit is None:
-        return Table(name, marked, unused=unused)
-    rows, groups = model.rows_per_unit, model.groups_per_unit or 1
-    if isinstance(origin, Column):
-        return Table(name, marked, Protection(origin.name, rows, groups), unused=unused)
-    key = str(ColumnRef(origin.steps[-1].parent, origin.unit.name))
-    return Table(name, marked, Protection(key, rows, groups, origin), unused=unused)
-
-
-def _bounds_of_unit(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
-    key, rows, groups = model.unit_key, model.rows_per_unit, model.groups_per_unit
-    if key is None:
-        hint = "write `unit_key: patient_id`, or `public: true` if the table is not about persons"
-        complaints.add(path, f"{quote_word(str(path[1]))} has no `unit_key`", hint, at_key=True)
-    if rows is None:
-        hint = "write `rows_per_unit: 1`, or the most rows of one unit that may count in a group"
-        complaints.add(
-            path, f"{quote_word(str(path[1]))} has no `rows_per_unit`", hint, at_key=True
-        )
-    if key is not None and rows is not None and groups is None and rows > 1:
-        message = "`groups_per_unit` is not given, so each unit counts in one group only"
-        complaints.warn(path, message, at_key=True)
-
-
-def _fit_for_protection(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
-    for name, column in model.columns.items():
-        here = (*path, "columns", name)
-        if column.class_ is None:
-            hint = "write `class: identifier`, `class: quasi` or `class: sensitive`"
-            complaints.add(here, f"{quote_word(name)} has no `class`", hint, at_key=True)
-        elif name == model.unit_key and column.class_ != "identifier":
-            complaints.warn(
-                (*here, "class"),
-                f"the unit key {quote_word(name)} must have the class `identifier`",
-            )
-        if column.immutable and (model.rows_per_unit != 1 or "." in (model.unit_key or "")):
-            message = "only a table with its own unit key and `rows_per_unit: 1` can have `immutable` columns"
-            complaints.add((*here, "immutable"), message)
-        if column.immutable and column.domain is None and column.type.lower() not in _BOOLEANS:
-            message = f"{quote_word(name)} is `immutable` without a `domain`"
-            complaints.add(
-                (*here, "immutable"), message, "the budget is counted for each of its values"
-            )
-
-
-def _nothing_of_protection(model: TableModel, path: FieldPath, complaints: Complaints) -> None:
-    for key in ("unit_key", "unit_via", "rows_per_unit", "groups_per_unit"):
-        if getattr(model, key) is not None:
-            complaints.add((*path, key), f"a public table must not have `{key}`", at_key=True)
-    for name, column in model.columns.items():
-        if column.immutable:
-            complaints.add((*path, "columns", name, "immutable"), "a public table has no units")
+    protection = None if origin is None else read_protection(model, origin)
+    return Table(name, marked, protection, unused=unused)
 
 
 def _column(
@@ -378,4 +325,3 @@ def _length_of_texts(
 
 
 _ARRAYS = frozenset({"text[]", "varchar[]", "charactervarying[]"})
-_BOOLEANS = frozenset({"boolean", "bool"})
