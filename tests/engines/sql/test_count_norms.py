@@ -14,7 +14,7 @@ from samples import draws
 from sqlalchemy import URL, Select, column, select, table
 from sqlalchemy.dialects import postgresql
 
-from gateway.engines.sql.norm_histogram import ROWS, select_norms
+from gateway.engines.sql.count_norms import ROWS, count_norms
 from gateway.engines.sql.partial_select import UNIT, Dialect
 from gateway.sensitivity.norm_buckets import (
     BUCKETS,
@@ -61,7 +61,7 @@ class Database:
         """All units, and behind them all spreads where they are counted."""
         there = table("there", column(UNIT), column(ROWS))
         wanted: Select[Any] = select(there.c[UNIT], there.c[ROWS])
-        made = select_norms(self.dialect, wanted, squares=squares)
+        made = count_norms(self.dialect, wanted, squares=squares)
         dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
         found = [0] * (2 * BUCKETS if squares else BUCKETS)
         for bucket, *integers in self._run(str(made.compile(dialect=dialect))):

@@ -34,7 +34,7 @@ _MOST_ROWS: Final = 2**31 - 1
 _MOST_NORM: Final = 2 ** (BUCKETS - 1)
 
 
-def select_norms(dialect: Dialect, contributions: Select[Any], *, squares: bool) -> Select[Any]:
+def count_norms(dialect: Dialect, contributions: Select[Any], *, squares: bool) -> Select[Any]:
     """Columns `b`, `units` and, where noise is Gaussian (`squares`), `spreads`; units are counted by N² without it."""
     there = contributions.subquery("contributions")
     few = cast(func.least(there.c[ROWS], own_integer(_MOST_ROWS)), BigInteger())
