@@ -155,7 +155,7 @@ def forecast_json(found: CostForecast) -> dict[str, Any]:
         "groups": [
             {
                 "listed": len(groups.keys) if isinstance(groups, EnumeratedGroups) else None,
-                "shown_from": part.shown_from,
+                "shown_from": part.shown_units,
                 "blank_below": _blank_below(part),
             }
             for part in found.parts
@@ -195,7 +195,7 @@ def _noise(column: AnswerColumn, margin: float | None) -> str:
 def _groups(release: ReleaseNoise) -> str:
     groups = release.analysis.groups
     if not isinstance(groups, EnumeratedGroups):
-        return f"those with fewer than about {release.shown_from} units are not shown"
+        return f"those with fewer than about {release.shown_units} units are not shown"
     many = len(groups.keys)
     listed = f"{many} are listed, the empty ones come too"
     if not release.analysis.plan.keys:

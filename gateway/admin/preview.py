@@ -175,7 +175,7 @@ class _Pricing:
             grouping,
             expected_margin(AggregateRef(0), priced),
             max(1, len(groups.keys)) if isinstance(groups, EnumeratedGroups) else None,
-            None if listed else part.shown_from,
+            None if listed else part.shown_units,
             rows,
         )
 

@@ -1,8 +1,9 @@
 """A release whose exact answer one unit cannot move by more than its analysis says: what engines render.
 
     rows      every row of persons, with its unit, domains enforced, every expression total
-    by unit   for each unit and group: n and s of every measurement, cut to R rows by the integer form
-    capped    at most G groups of a unit; or all of them, each by less
+    by unit   for each unit and group: n and s of every measurement
+    capped    where groups are found in the data: at most G groups of a unit
+    weighted  where a unit may have several rows or groups: times the weight that its norm leaves it; else cut to one
     summed    for each group: the sums over its units
 
 INVARIANT: an engine renders what stands here and adds nothing; every clamp, guard and cut that the calculus
@@ -25,8 +26,9 @@ from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.unused_columns import drop_unused
-from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, GroupWeights, ThresholdGroups
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choices import Histogram, histogram_scalars, map_histogram
+from gateway.sensitivity.clip import Clips
 from gateway.sensitivity.measurement import Measurement, map_quantity, scalars_of
 
 
@@ -35,12 +37,12 @@ class BoundedRelease:
     """`rows` are protected rows over enforced scans; `keys` are canonical expressions over their columns.
 
     `rows_per_unit` is R. `by_unit` is false only where a constraint of the source proves that a unit has
-    one row at most in `rows` (then R is 1 and nothing has to be cut). `groups_per_unit` is G where a unit
+    one row at most in `rows`: nothing has to be cut, and every weight is 1. `groups_per_unit` is G where a unit
     has to be cut to G groups, None where it cannot be in more. `least_units` drops groups with fewer
-    units where they lie; None where all groups are enumerated. With `weights` no group of a unit is left out:
-    what it adds is multiplied by the weight that the number of its groups has, and by `whole` where
-    `groups_per_unit` is None. `histograms` are asked for one by one, each over the same rows and groups: there a
-    unit is cut to G groups in any case, and to R rows in each.
+    units where they lie; None where all groups are enumerated. With `clips` what a unit adds is multiplied by its
+    weights, over the first `weighted_groups` of its groups, or over all of them. Different values are counted in G
+    groups of a unit in any case, as many in each as the measurement moves it; `histograms` are asked for one by one,
+    each over the same rows, R of them in G groups of a unit.
     """
 
     rows: Node
@@ -50,7 +52,8 @@ class BoundedRelease:
     by_unit: bool
     groups_per_unit: int | None
     least_units: int | None
-    weights: GroupWeights | None = None
+    clips: Clips | None = None
+    weighted_groups: int | None = None
     histograms: tuple[Histogram, ...] = ()
 
 
@@ -98,7 +101,9 @@ def bound_release(
     def again(scalar: Scalar) -> Scalar:
         return replace_columns(fold_scalar(scalar, now), there)
 
-    by_unit = analysis.rows != 1 or not licences.unit_has_one_row(rows)
+    by_unit = not licences.unit_has_one_row(rows)
+    found = isinstance(analysis.groups, ThresholdGroups)
+    most = _cap(analysis) if by_unit else None
     return BoundedRelease(
         rows=rows,
         keys=tuple(again(key) for _, key in plan.keys),
@@ -108,9 +113,10 @@ def bound_release(
         ),
         rows_per_unit=analysis.rows,
         by_unit=by_unit,
-        groups_per_unit=_cap(analysis) if by_unit else None,
+        groups_per_unit=most,
         least_units=analysis.groups.least if isinstance(analysis.groups, ThresholdGroups) else None,
-        weights=analysis.weights,
+        clips=analysis.clips,
+        weighted_groups=most if found else None,
         histograms=tuple(map_histogram(one, again) for one in analysis.histograms),
     )
 

@@ -155,7 +155,7 @@ class Protection:
     rows_per_unit: int
     groups_per_unit: int
     path: UnitPath | None = field(default=None, repr=False)
-    values_per_unit: int = field(default=VALUES_PER_UNIT, repr=False)
+    values_per_unit: int = field(default=VALUES_PER_UNIT, repr=False)  # digests of slots say it
 
 
 @dataclass(frozen=True)

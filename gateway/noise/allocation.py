@@ -11,9 +11,12 @@ floor + k, with the smallest k for which
 
 groups_per_unit · P(X ≥ k) ≤ delta.
 
+A count that is weighted is in parts, `whole` of which are one unit, and no unit adds more than that. So the group
+that appears has a count of at most `floor` units, and `floor` is in parts in the formula above.
+
 INVARIANT: `cost_of`, computed from the noise that will be drawn, is never above the charged price, and below it by
 less than a part in 2^40. The pipeline checks this before it draws anything.
-INVARIANT: the count that is compared is the count by which SQL drops groups, one unit moves it by one, and X is
+INVARIANT: a unit adds no more to the count that is compared than to the count by which SQL drops groups, and X is
 this mechanism's noise. The threshold is proven, never estimated: see `tail_bounds` and docs/proofs/noise.md. A
 caller may raise it, never lower it.
 """
@@ -56,7 +59,7 @@ class Distribution(Enum):
 class ReleaseNoise:
     """A release with the noise of each measurement, and with its choices at their price.
 
-    `shown_from` is the threshold, where there is one. If a release was assembled with cached measurements, its
+    `shown_from` is the threshold, where there is one, in the parts of the count of units. If a release was assembled with cached measurements, its
     noise may be a sum or a mixture; such noise is never drawn.
     """
 
@@ -64,6 +67,14 @@ class ReleaseNoise:
     noises: tuple[AnyNoise, ...]
     shown_from: int | None = None
     choices: tuple[PricedChoice, ...] = ()
+
+    @property
+    def shown_units(self) -> int | None:
+        """About how many units a group needs to be shown, where there is a threshold."""
+        groups = self.analysis.groups
+        if self.shown_from is None or groups.units is None:
+            return None
+        return -(-self.shown_from // self.analysis.measurements[groups.units].whole)
 
     @property
     def drawn(self) -> tuple[Mechanism, ...]:
@@ -178,14 +189,14 @@ def _thresholded(made: ReleaseNoise, delta: Fraction) -> ReleaseNoise:
     analysis, groups = made.analysis, made.analysis.groups
     if not isinstance(groups, ThresholdGroups):
         return made
-    counted = made.drawn[groups.units]
-    shown_from = threshold(counted, analysis.groups_per_unit, delta, groups.least)
-    return replace(made, shown_from=max(shown_from, groups.least))
+    counted, least = made.drawn[groups.units], analysis.least_count
+    shown_from = threshold(counted, analysis.groups_per_unit, delta, least)
+    return replace(made, shown_from=max(shown_from, least))
 
 
 def _at(analysis: Analysis, noise: Distribution, costs: CostShares) -> ReleaseNoise:
     """The measured part of a release at these costs."""
-    if noise is Distribution.LAPLACE and analysis.weights is not None and analysis.weights.squared:
+    if noise is Distribution.LAPLACE and analysis.clips is not None and analysis.clips.rows.squares:
         raise PriceExceeded("weights that bound squares do not bound what Laplace's noise is for")
     noises: list[Mechanism] = []
     paid = [one for one in costs.slots if one is not None]

@@ -210,7 +210,9 @@ class PerUnit(OverOne):
             for name, one in self.measures
         ]
         object.__setattr__(self, "fields", with_own_ids((*keyed, *measured)))
-        object.__setattr__(self, "label", replace(label, rows=1) if alone else label)
+        object.__setattr__(
+            self, "label", replace(label, rows=1, groups=1, values=1) if alone else label
+        )
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:

@@ -97,13 +97,15 @@ class ReleasedLabel:
 class Protected:
     """Rows of units. `rows` is how many a unit is declared to have at most; None: nothing bounds it.
 
-    `groups` is how many groups of an answer a unit counts in. Both only ever say how much of a unit
-    is let through later: a wrong number costs accuracy, not privacy, since bounding enforces it.
+    `groups` is how many groups of an answer a unit counts in, where it is cut to some; `values` is how many different
+    values of a unit count in a group. They only ever say how much of a unit is let through later: a wrong number costs
+    accuracy, not privacy, since bounding enforces it.
     """
 
     unit: str
     rows: int | None
     groups: int
+    values: int
 
     def __str__(self) -> str:
         return f"protected({self.unit})"

@@ -62,7 +62,10 @@ class Join(OverTwo):
         on_unit = is_on_unit(self.condition, self.left, self.right)
         label = join_label(self.left.label, self.right.label, on_unit=on_unit)
         if isinstance(label, Protected):
-            label = replace(label, rows=self._rows(), groups=self._groups())
+            sides = [one.label for one in self.below if isinstance(one.label, Protected)]
+            # a unit counts in as many groups as the side that spreads it most is declared to, and so do its values
+            groups, values = (max(one.groups for one in sides), max(one.values for one in sides))
+            label = replace(label, rows=self._rows(), groups=groups, values=values)
         far = (
             tuple(_far_side(one) for one in self.right.fields) if self.outer else self.right.fields
         )
@@ -102,11 +105,6 @@ class Join(OverTwo):
         if isinstance(other, Scan | Filter) and isinstance(below_filters(other), Scan):
             return bool(keys)
         return any(claim <= keys for claim in other.claims)
-
-    def _groups(self) -> int:
-        sides = [one.label for one in (self.left, self.right)]
-        # a unit counts in as many groups as the side that spreads it most is declared to
-        return max(side.groups for side in sides if isinstance(side, Protected))
 
     @property
     def assumed_unique(self) -> tuple[ColumnRef, ...]:
@@ -207,7 +205,8 @@ class UnionAll(OverTwo):
             )
         )
         object.__setattr__(self, "fields", with_own_ids(fields))
-        object.__setattr__(self, "label", Protected(left.unit, rows, left.groups + right.groups))
+        groups, values = left.groups + right.groups, left.values + right.values
+        object.__setattr__(self, "label", Protected(left.unit, rows, groups, values))
 
     def _merged(self, name: str, one: Field, other: Field) -> Field:
         kind = common_type(one.type, other.type)

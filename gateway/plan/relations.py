@@ -62,7 +62,12 @@ class Scan:
         protection = self.table.protection
         label: Label = Public()
         if protection is not None:
-            label = Protected(self.unit, protection.rows_per_unit, protection.groups_per_unit)
+            label = Protected(
+                self.unit,
+                protection.rows_per_unit,
+                protection.groups_per_unit,
+                protection.values_per_unit,
+            )
         object.__setattr__(self, "fields", tuple(map(self._field, self.table.columns)))
         object.__setattr__(self, "label", label)
 
@@ -139,7 +144,11 @@ class Filter(SameRows):
     def label(self) -> Label:
         label = self.child.label
         one = isinstance(label, Protected) and self.keeps_first_rows
-        return replace(label, rows=1) if one and isinstance(label, Protected) else label
+        return (
+            replace(label, rows=1, groups=1, values=1)
+            if one and isinstance(label, Protected)
+            else label
+        )
 
     @property
     def keeps_first_rows(self) -> bool:

@@ -12,8 +12,7 @@ from typing import Final
 
 from gateway.functions.range_arithmetic import Range
 
-_MOST: Final = 2**30
-_MOST_OF_ALL_ROWS: Final = 2**46  # times a weight of up to 2^16 it still fits into a bigint
+_MOST: Final = 2**30 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +39,26 @@ class Lattice:
         return self.high - self.low
 
 
-def lattice_of(range_: Range, rows: int) -> Lattice:
-    """The finest lattice of the range on which the sums of `rows` rows, with weights, stay small enough.
+def lattice_of(range_: Range) -> Lattice:
+    """The finest lattice of the range on which weighted sums of a unit fit into a bigint: docs/proofs/clipping.md.
 
     Its step is the least multiple of the range's step, or the least power of two where there is none. What is
     narrower than a step becomes its nearest point: the values are clamped to it like to any other lattice.
     """
-    most = _most_of(rows)
     size = max(abs(range_.low), abs(range_.high))
-    step = _multiple(range_.step, size / most) if range_.step else _power_of_two(size / most)
+    step = _multiple(range_.step, size / _MOST) if range_.step else _power_of_two(size / _MOST)
     low, high = ceil(range_.low / step), floor(range_.high / step)
     if low > high:
         low = high = round((range_.low + range_.high) / (2 * step))
     return Lattice(step, low, high)
 
 
-def unit_of(largest: int, rows: int) -> int:
+def unit_of(largest: int) -> int:
     """In which units products of up to `largest` are summed: 1 where they are small, so that they stay exact.
 
-    Else the least unit in which the sums of `rows` rows, with weights, stay small enough.
+    Else the least unit in which they are below 2^30, as distances are.
     """
-    return max(1, -(-largest // _most_of(rows)))
-
-
-def _most_of(rows: int) -> int:
-    return max(2, min(_MOST, _MOST_OF_ALL_ROWS // max(rows, 1))) - 1
+    return max(1, -(-largest // _MOST))
 
 
 def _multiple(step: Fraction, least: Fraction) -> Fraction:
@@ -82,13 +76,10 @@ def _power_of_two(least: Fraction) -> Fraction:
     return power
 
 
-_MOST_OF_PERSON: Final = 2**30 - 1
-
-
 def person_lattice(of: Range) -> Lattice:
     """The finest lattice of the range whose whole numbers are below 2^30: exact where its step allows."""
     reach = max(abs(of.low), abs(of.high), Fraction(1, 2**1000))
     step = of.step
-    if step is None or reach / step > _MOST_OF_PERSON:
-        step = _power_of_two(reach / _MOST_OF_PERSON)
+    if step is None or reach / step > _MOST:
+        step = _power_of_two(reach / _MOST)
     return Lattice(step, ceil(of.low / step), max(ceil(of.low / step), floor(of.high / step)))

@@ -23,7 +23,6 @@ from gateway.functions.range_arithmetic import Range
 from gateway.plan.affine_forms import AffineForms
 from gateway.plan.affine_rounding import Form
 from gateway.plan.aggregates import Aggregate, Measure, PerUnit, WindowCall
-from gateway.plan.fields import Protected
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Scalar, column_ids, scalar_origins
@@ -107,8 +106,4 @@ def _range(node: Node, one: Summing, value: Scalar, *, narrowed: bool) -> Range 
 
 
 def _lattice(node: Node, found: Range) -> Lattice:
-    if not isinstance(node, Aggregate):
-        return person_lattice(found)
-    label = node.child.label
-    rows = label.rows if isinstance(label, Protected) else None
-    return lattice_of(found, rows or 1)
+    return lattice_of(found) if isinstance(node, Aggregate) else person_lattice(found)

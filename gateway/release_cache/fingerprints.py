@@ -3,13 +3,13 @@
 The digest of a slot says what is measured, without the names that a statement gives. Rows and groups belong to the scope.
 The digest of the bounding says everything that is done to a unit's rows before they are counted.
 
-A unit in several groups is cut to R rows in each of them separately, and to G groups, or to a weight, over all of them.
-How the G groups, and the R values of a group, are chosen is in a digest too (`_CHOSEN`): releases made under another
-choice measure other sums and are combined with none of this one.
+A unit that may have several rows or groups is made less by a weight over all of its groups; the limits of that weight are in
+the digest of the bounding. Where it is cut instead, how its G groups and its values of a group are chosen is in a digest too
+(`_CHOSEN`). Releases made otherwise measure other sums and are combined with none of this one.
 
     plain      G cuts nothing, so a group of an answer is what a query about that group alone would measure. Another
                query may take some of the groups.
-    additive   each unit is also in one group only, so its R rows are the same in groups put together. Another query
+    additive   each unit is also in one group only, so it weighs the same in groups put together. Another query
                may take sums of groups.
 
 A plan may read what an earlier release gave: over other content it selects other rows. `Constants` names these staged
@@ -96,7 +96,7 @@ def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> st
         "bounding",
         currency.value,
         declarations,
-        analysis.rows,
+        *_weights(analysis),
         _groups(analysis),
         _threshold(analysis),
         *_as_written(analysis),
@@ -106,10 +106,12 @@ def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> st
 def is_plain(analysis: Analysis) -> bool:
     """True if each group is what a query about that group alone would measure."""
     plan = analysis.plan
-    if analysis.weights is not None or any(_is_cut(one) for one in walk_nodes(plan.child)):
+    if any(_is_cut(one) for one in walk_nodes(plan.child)):
         return False
     if not plan.keys or constant_per_unit(plan):
         return True
+    if analysis.clips is not None:
+        return False  # the weight of a unit follows from all of its groups
     groups = analysis.groups
     return isinstance(groups, EnumeratedGroups) and len(groups.keys) <= analysis.groups_per_unit
 
@@ -127,13 +129,19 @@ def adds_up(slot: Slot) -> bool:
 
 
 def _groups(analysis: Analysis) -> Json:
-    """To how many groups a unit is cut, or by how much it is made less; nothing where it is not."""
-    if is_plain(analysis):
-        return None
-    weights = analysis.weights
-    if weights is None:
-        return [_CHOSEN, analysis.groups_per_unit]
-    return [weights.groups, weights.listed, weights.squared, weights.whole]
+    """To how many groups a unit is cut; nothing where it is not."""
+    return None if is_plain(analysis) else [_CHOSEN, analysis.groups_per_unit]
+
+
+def _weights(analysis: Analysis) -> Iterator[Json]:
+    """The limits of a unit's weights; where it has none, that one row of it counts."""
+    if analysis.clips is None:
+        yield analysis.rows
+        return
+    rows, units = analysis.clips.rows, analysis.clips.units
+    # where each unit is in one group it weighs 1 as a unit, whichever keys there are
+    own = None if units is None or is_plain(analysis) else units.square
+    yield ["clip", rows.bits, rows.square, rows.squares, own]
 
 
 def _threshold(analysis: Analysis) -> Json:

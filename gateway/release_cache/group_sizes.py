@@ -5,8 +5,8 @@ condition in an aggregate, `COUNT(CASE …)`, COUNT with FILTER or of a nullable
 and are no sizes.
 
 INVARIANT: a size is noisy by the deviation that comes with it, and without that noise it is not above the region's size.
-`whole` is set only if every unit counts as exactly 1: without keys, or if its keys are the same in all of its rows; and,
-if rows were counted, for units with at most one row.
+`whole` is set only if every unit counts as exactly 1, so only if its weight is 1: without keys, or if its keys are the same
+in all of its rows; and, if rows were counted, where a unit has one row and nothing is weighted.
 """
 
 from dataclasses import dataclass
@@ -40,18 +40,18 @@ class Counting:
 
 def counting_of(analysis: Analysis) -> Counting | None:
     """The slot that counts the units of each group; None if there is none."""
-    once = analysis.weights is None and (not analysis.plan.keys or constant_per_unit(analysis.plan))
+    once = not analysis.plan.keys or constant_per_unit(analysis.plan)
     found = (_counting(place, slot, analysis, once) for place, slot in enumerate(analysis.slots))
     return min((one for one in found if one is not None), default=None)
 
 
 def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Counting | None:  # noqa: FBT001
-    alone = once and analysis.rows == 1
+    alone = once and analysis.clips is None
     match [one.quantity for one in slot.measurements]:
         case [Units(None)]:
-            return Counting(not once, place, analysis.whole)
+            return Counting(not once, place, slot.most)
         case [Rows((), None)]:
-            return Counting(not alone, place, analysis.whole * analysis.rows)
+            return Counting(not alone, place, slot.most)
         case [
             Total(value, lattice, DistanceOrigin.LOW, None),
             Total(other, _, DistanceOrigin.HIGH, None),
@@ -60,7 +60,7 @@ def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Countin
             there = not value.nullable and value.type.family in _ALWAYS_THERE
             if value != other or not lattice.width or not there:
                 return None
-            return Counting(not alone, place, analysis.whole * analysis.rows * lattice.width)
+            return Counting(not alone, place, slot.most)
         case _:
             return None
 

@@ -57,10 +57,8 @@ Summands: TypeAlias = tuple[Summand | None, ...]
 
 
 class Sums(Protocol):
-    """What measures counts and sums: each once. `rows` is R; `pairs` says that noise is Laplace's."""
+    """What measures counts and sums: each once. `pairs` says that noise is Laplace's."""
 
-    @property
-    def rows(self) -> int: ...
     @property
     def pairs(self) -> bool: ...
     def summed(self, measure: Measure, value: Scalar) -> Summand: ...
@@ -135,13 +133,13 @@ class Spreads:
 
     def _squares(self, summed: Summand) -> tuple[Fraction, Linear]:
         """The constant that was taken from every square, and the sum of what is left."""
-        lattice, rows = summed.lattice, self._sums.rows
+        lattice = summed.lattice
         if lattice.width == 0:
             return Fraction(0), _NONE  # nothing varies: there is nothing to measure
-        unit = unit_of(lattice.reach**2, rows)
+        unit = unit_of(lattice.reach**2)
         # NULL is in no sum, so a condition on other values is all that a row has to meet
         squares = Squares(summed.value, lattice, unit, summed.where)
-        place = self._sums.measure(squares, rows * squares.reach)
+        place = self._sums.measure(squares, squares.reach)
         size = unit * lattice.step**2
         return squares.less * size, Linear(((place, size),))
 
@@ -151,11 +149,10 @@ class Spreads:
         one, other = values if measure.arguments[0] == first else (values[1], values[0])
         if one is None or other is None or one.lattice.width == 0 or other.lattice.width == 0:
             return _NONE
-        rows = self._sums.rows
-        unit = unit_of(one.lattice.reach * other.lattice.reach, rows)
+        unit = unit_of(one.lattice.reach * other.lattice.reach)
         # NULL times anything is NULL: both values are there without being asked for
         products = Products(one.value, one.lattice, other.value, other.lattice, unit, measure.where)
-        place = self._sums.measure(products, rows * products.reach)
+        place = self._sums.measure(products, products.reach)
         return Linear(((place, unit * one.lattice.step * other.lattice.step),))
 
 
@@ -171,11 +168,14 @@ _MEANS = frozenset({"sum", "avg"})
 
 
 class MeasurementBuilder:
-    """Collects slots, each once. `rows` is R; `pairs` says that noise is Laplace's."""
+    """Collects slots, each once, with what one row moves them by, or one unit.
 
-    def __init__(self, columns: Mapping[str, Bounds], rows: int, *, pairs: bool) -> None:
+    `values` is how many different values of a unit count in a group; `pairs` says that noise is Laplace's.
+    """
+
+    def __init__(self, columns: Mapping[str, Bounds], values: int, *, pairs: bool) -> None:
         self._columns = columns
-        self.rows = rows
+        self._values = values
         self.pairs = pairs
         self._spreads = Spreads(self)
         self._slots: list[Slot] = []
@@ -229,7 +229,7 @@ class MeasurementBuilder:
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
         require_known_lengths(value, found, columns, f"`{measure.function}`")
-        return Summand(value, measure.where, found, lattice_of(found, self.rows))
+        return Summand(value, measure.where, found, lattice_of(found))
 
     def _of_count(self, measure: Measure) -> Formula:
         if measure.function == "regr_count":
@@ -247,16 +247,18 @@ class MeasurementBuilder:
                 "use COUNT, SUM, AVG, STDDEV or CORR",
             )
         if not measure.distinct:
-            return count_rows(measure.arguments, measure.where), self.rows
+            return count_rows(measure.arguments, measure.where), 1
         value = measure.arguments[0]
         if measure.counts_units:
             return Units(_where_present(value, measure.where)), 1
-        return Different(value, measure.where), min(self.rows, _most_different(value, self.rows))
+        return Different(value, measure.where), min(
+            self._values, _most_different(value, self._values)
+        )
 
     def count(self, rows: Rows) -> Linear:
         """A count of rows: from a pair where one was measured, else by itself."""
         if (known := self._counts.get(rows)) is None:
-            place = self.measure(rows, self.rows)
+            place = self.measure(rows, 1)
             known = self._counts[rows] = Linear(((place, _ONE),), Fraction(0))
         return known
 
@@ -271,8 +273,7 @@ class MeasurementBuilder:
             return None
         low, high = summed.total(DistanceOrigin.LOW), summed.total(DistanceOrigin.HIGH)
         if low not in self._places:
-            most = self.rows * width
-            self._add((Measurement(low, most), Measurement(high, most)), most)
+            self._add((Measurement(low, width), Measurement(high, width)), width)
         both = tuple((self._places[one], Fraction(1, width)) for one in (low, high))
         self.counted_by(summed.counted, Linear(both, Fraction(0)))
         return Linear(both)
@@ -295,7 +296,7 @@ class MeasurementBuilder:
             # all values are one: how many there are is all that can be told
             return Distance(lattice.low * lattice.step, Linear(()))
         if not self.pairs:
-            place = self.measure(summed.total(DistanceOrigin.MIDDLE), self.rows * lattice.reach)
+            place = self.measure(summed.total(DistanceOrigin.MIDDLE), lattice.reach)
             return Distance(lattice.middle * lattice.step, Linear(((place, lattice.step),)))
         low, high = (
             self._places[summed.total(one)] for one in (DistanceOrigin.LOW, DistanceOrigin.HIGH)
@@ -315,7 +316,7 @@ def _where_present(value: Scalar, where: Scalar | None) -> Scalar | None:
     return where_not_null(value, where)
 
 
-def _most_different(value: Scalar, rows: int) -> int:
+def _most_different(value: Scalar, values: int) -> int:
     """How many different values there can be at all, where enforcing the domain sees to that."""
     if value.type.family is Family.BOOLEAN:
         return 2
@@ -328,7 +329,7 @@ def _most_different(value: Scalar, rows: int) -> int:
     if enforced and isinstance(domain, Interval):
         # a step is declared, not enforced
         return int(domain.width) + 1
-    return rows
+    return values
 
 
 def _times(form: Linear, factor: Fraction) -> tuple[tuple[int, Fraction], ...]:

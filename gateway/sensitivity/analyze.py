@@ -1,6 +1,7 @@
 """From a plan to all that is known of its release before it runs."""
 
 from dataclasses import replace
+from typing import Final
 
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import Protected
@@ -11,19 +12,19 @@ from gateway.sensitivity.analysis import (
     Analysis,
     EnumeratedGroups,
     Groups,
-    GroupWeights,
     ThresholdGroups,
-    can_be_weighted,
     scale_formula,
-    scale_slot,
 )
 from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
+from gateway.sensitivity.clip import Clip, Clips, clip_slot, units_clip, weight_bits
 from gateway.sensitivity.formulas import Formula
-from gateway.sensitivity.grouping_sets import constant_per_unit, enumerate_groups, groups_per_unit
+from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
 from gateway.sensitivity.measurement import Rows, Units
 from gateway.sensitivity.summands import check_operands
 
-_LEAST_UNITS = 2  # what one unit alone has is never shown, however lucky its noise
+DEFAULT_CLIP: Final = 4
+"""c where nothing is known of a table's units: any c is sound."""
+_LEAST_UNITS: Final = 2  # what one unit alone has is never shown, however lucky its noise
 
 
 def analyze_release(
@@ -33,12 +34,13 @@ def analyze_release(
     enumerated_groups: int,
     min_units: int,
     suppress_small: bool = False,
+    clip_square: int = DEFAULT_CLIP**2,
 ) -> Analysis:
     """What is measured, and which groups come back; or the refusal. `plan` has one grouping set: see `rolled`.
 
     `pairs`: noise is Laplace's. `enumerated_groups` is the most groups that are listed. Groups that are found
     in the data need `min_units` units; with `suppress_small` those that are listed are counted, too, so that
-    the aggregates of small ones can be blanked.
+    the aggregates of small ones can be blanked. `clip_square` is c²: c is the norm of a unit's rows that counts in full.
     """
     label = plan.child.label
     if not isinstance(label, Protected) or label.rows is None:
@@ -47,27 +49,38 @@ def analyze_release(
         raise BrokenPlan("several grouping sets, which are analysed one by one")
     check_operands(plan)
     columns = inner_columns(plan, narrowed=True)
-    measuring = MeasurementBuilder(columns, label.rows, pairs=pairs)
     listed = enumerate_groups(plan, columns, enumerated_groups)
+    most = groups_per_unit(plan, listed)
+    clipped = label.rows != 1 or most != 1
+    measuring = MeasurementBuilder(columns, min(label.values, label.rows), pairs=pairs)
     choosing = ChoiceBuilder(columns, label.rows, listed)
     formulas = _formulas(plan, measuring, choosing)
     groups: Groups
     if listed is None:
-        groups = ThresholdGroups(_units(measuring, label.rows), max(_LEAST_UNITS, min_units))
+        units = _units(measuring, clipped=clipped)
+        groups = ThresholdGroups(units, max(_LEAST_UNITS, min_units))
     elif suppress_small and plan.measures:  # without aggregates there is nothing to blank
-        groups = replace(listed, units=_units(measuring, label.rows), least=min_units)
+        groups = replace(listed, units=_units(measuring, clipped=clipped), least=min_units)
     else:
         groups = listed
-    most = groups_per_unit(plan, listed)
-    weights = _weights(plan, most, listed, pairs=pairs)
-    if weights is None:
-        return Analysis(
-            plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
-        )
-    whole = weights.whole
-    slots = tuple(scale_slot(one, whole) for one in measuring.slots)
-    formulas = tuple(scale_formula(one, whole) for one in formulas)
-    return Analysis(plan, label.rows, most, slots, formulas, groups, weights, choosing.choices)
+    made = Analysis(
+        plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
+    )
+    limit = Clip(clip_square, squares=not pairs, bits=weight_bits(clip_square))
+    return _clipped(made, limit) if clipped else made
+
+
+def _clipped(analysis: Analysis, rows: Clip) -> Analysis:
+    """The analysis with weights: `slots` said what one row moves, or one unit."""
+    groups, most = analysis.groups, analysis.groups_per_unit
+    there = len(groups.keys) if isinstance(groups, EnumeratedGroups) else most
+    # where a unit is declared to be in one group, that is its norm; whoever is in more weighs less
+    own = units_clip(rows, 1 if most == 1 else max(there, 1))
+    units = own if own.lowers(there) else None
+    slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
+    wholes = [one.whole for slot in slots for one in slot.measurements]
+    formulas = tuple(scale_formula(one, wholes) for one in analysis.formulas)
+    return replace(analysis, slots=slots, formulas=formulas, clips=Clips(rows, units))
 
 
 def _formulas(
@@ -81,21 +94,10 @@ def _formulas(
     )
 
 
-def _weights(
-    plan: Aggregate, most: int, listed: EnumeratedGroups | None, *, pairs: bool
-) -> GroupWeights | None:
-    """Where groups are listed and a unit may be in more than it counts in."""
-    if listed is None or len(listed.keys) <= most or constant_per_unit(plan):
-        return None
-    if not all(can_be_weighted(one) for _, one in plan.measures):
-        return None
-    return GroupWeights(most, len(listed.keys), squared=not pairs)
-
-
-def _units(measuring: MeasurementBuilder, rows: int) -> int:
+def _units(measuring: MeasurementBuilder, *, clipped: bool) -> int:
     """The place of the count of units: one that was asked, or one of its own."""
     if (asked := measuring.place_of(Units())) is not None:
         return asked
-    if rows == 1 and (counted := measuring.place_of(Rows())) is not None:
-        return counted
+    if not clipped and (counted := measuring.place_of(Rows())) is not None:
+        return counted  # a unit has one row
     return measuring.measure(Units(), 1)

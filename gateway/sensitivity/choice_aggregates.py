@@ -100,9 +100,8 @@ class ChoiceBuilder:
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
         require_known_lengths(value, found, columns, f"`{measure.function}`")
-        # nothing is summed: its lattice needs no room for rows
         most = min(MOST_BUCKETS, max(_LEAST_BUCKETS, MOST_CELLS // self._groups))
-        return BinnedRows(value, buckets_of(lattice_of(found, 1), most), measure.where)
+        return BinnedRows(value, buckets_of(lattice_of(found), most), measure.where)
 
     def _listed(self, measure: Measure, columns: Mapping[str, Bounds], place: int) -> ListedRows:
         key = measure.arguments[0], measure.where

@@ -291,4 +291,4 @@ def _small(analysis: Analysis) -> tuple[int | None, int]:
     groups = analysis.groups
     if not isinstance(groups, EnumeratedGroups) or groups.units is None:
         return None, 0
-    return groups.units, groups.least * analysis.whole
+    return groups.units, analysis.least_count

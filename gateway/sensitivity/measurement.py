@@ -4,8 +4,8 @@ A measurement is an integer over the rows of persons, with how far one unit can 
 these in every group. Its aggregates are computed from them afterwards, so two aggregates that need the same count
 measure it once.
 
-INVARIANT: `most` bounds what one unit adds to or takes from one group, after bounding with R rows per unit; the
-unit is in at most G groups.
+INVARIANT: `most` bounds what one unit adds to or takes from one group, after bounding. Over all groups a slot has a
+norm, or the unit is in at most G groups. docs/proofs/clipping.md, docs/proofs/sensitivity.md.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from gateway.ranges.lattice import Lattice
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How many rows have `where` true and all of `present` not NULL; at most R of a unit count."""
+    """How many rows have `where` true and all of `present` not NULL."""
 
     present: tuple[Scalar, ...] = ()
     where: Scalar | None = None
@@ -33,7 +33,7 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class Different:
-    """How many different values, not NULL, are in the rows where `where` is true; at most R of a unit."""
+    """How many different values, not NULL, are in the rows where `where` is true; of a unit only some count."""
 
     value: Scalar
     where: Scalar | None = None
@@ -139,26 +139,52 @@ def map_quantity(quantity: Quantity, change: Change) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One integer per group. `most` is how far one unit moves it there (Δ∞)."""
+    """One integer per group. `most` is how far one unit moves it there (Δ∞).
+
+    It is measured in parts, `whole` of which are one row, one unit, or one step of a sum.
+    """
 
     quantity: Quantity
     most: int
+    whole: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """How far one unit moves a slot over all groups together, where weights bound it.
+
+    `added` bounds the sum of all moves, `squares` the sum of their squares. Weights for Gaussian noise bound squares
+    alone: then `added` is None.
+    """
+
+    added: int | None
+    squares: int
+
+
+class UnboundedSum(Exception):
+    """Internal error: Laplace noise for what is bounded in its squares alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Measurements that share one part of the price. `most` bounds the sum of their moves by one unit.
+    """Measurements that share one part of the price. `most` bounds the sum of their moves by one unit in one group.
 
-    One measurement; or the two totals from both ends of a domain, which one unit moves by R·w together.
+    One measurement; or the two totals from both ends of a domain, which one unit moves together. With a `norm` weights
+    bound what a unit moves over all groups; else it is in so many groups, and moves each by `most`.
     """
 
     measurements: tuple[Measurement, ...]
     most: int
+    norm: Norm | None = None
 
     def delta1(self, groups: int) -> int:
-        """Δ1 over at most `groups` groups of a unit."""
-        return groups * self.most
+        """Δ1 over all groups; `groups` is the most that a unit is in, where no norm is bounded."""
+        if self.norm is None:
+            return groups * self.most
+        if self.norm.added is None:
+            raise UnboundedSum("weights that bound squares do not bound what Laplace noise is for")
+        return self.norm.added
 
     def delta2_squared(self, groups: int) -> int:
-        """Δ2² over at most `groups` groups of a unit: of one measurement alone."""
-        return groups * self.most * self.most
+        """Δ2² over all groups, of one measurement alone."""
+        return groups * self.most * self.most if self.norm is None else self.norm.squares

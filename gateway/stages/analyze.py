@@ -93,6 +93,7 @@ def analyze_plan(
         enumerated_groups=policy.sizes.enumerated_groups,
         min_units=policy.auditing.min_units,
         suppress_small=policy.results.suppress_small,
+        clip_square=policy.clipping.default**2,
     )
     ranges = ranges_of(folded, policy.results.reported)
     hidden = hidden_null_groups(folded)

@@ -20,7 +20,7 @@ from gateway.sensitivity.formulas import SPREADS, CurveFormula, shift_formula
 from gateway.sensitivity.measurement import Rows, Total
 
 _T = dataset(
-    3,
+    1,
     {
         "x": ("numeric(14,2)", Interval(Fraction(0), Fraction(20_000), Fraction(1, 100))),
         "y": ("integer", whole(-7, 120)),
@@ -50,7 +50,7 @@ def _columns(analysis: Analysis, seed: str) -> list[list[int]]:
             case Rows():
                 columns.append(counts)
             case Total(origin=origin) if origin.value != "middle":
-                columns.append([count * one.most // 6 + random.randint(-9, 9) for count in counts])
+                columns.append([count * one.most // 2 + random.randint(-9, 9) for count in counts])
             case _:
                 columns.append(
                     [random.randint(-one.most, one.most) * count // 4 for count in counts]
@@ -86,7 +86,7 @@ def test_column_is_the_same_in_parts_of_one_and_behind_other_measurements(
     """Weights measure in parts of one, grouping sets stand one behind the other: no value changes."""
     analysis = _asked(function, pairs=pairs)
     formula, columns = _formula(analysis), _columns(analysis, function)
-    changed = shift_formula(scale_formula(formula, 2**16), 2)
+    changed = shift_formula(scale_formula(formula, [2**16] * 100), 2)
     assert isinstance(changed, CurveFormula)
     parts = [[0] * _ROWS, [1] * _ROWS, *([one * 2**16 for one in column] for column in columns)]
     found = [
@@ -120,7 +120,7 @@ def test_interval_of_a_root_is_the_root_of_the_interval() -> None:
     """A standard deviation is told as well as its variance, down to 0, where no plane touches the root."""
     variance, deviation = _asked("var_pop", pairs=False), _asked("stddev_pop", pairs=False)
     [_, _, squares] = variance.measurements
-    far, near, below = 0, -squares.most * 300 // 3, -squares.most * 300 * 2
+    far, near, below = 0, -squares.most * 300, -squares.most * 300 * 6
     columns = [[1_000] * 3, [0] * 3, [far, near, below]]
     formulas = (_formula(variance), _formula(deviation))
     intervals = Intervals(_table(variance, columns), formulas)
@@ -152,7 +152,7 @@ def test_correlation_has_no_interval_where_a_variance_may_be_zero() -> None:
         columns[at] = [100_000 if at == places["Rows"] else 0] * 2
         if type(one.quantity).__name__ == "Squares":
             # as many squares as there can be, and none: the constant that was taken away is missing
-            columns[at] = [100_000 * one.most // 6, -100_000 * one.most // 3]
+            columns[at] = [100_000 * one.most // 2, -100_000 * one.most]
     intervals = Intervals(_table(analysis, columns), analysis.formulas)
     first, second = intervals.column(AggregateRef(0))
     assert first is not None

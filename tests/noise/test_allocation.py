@@ -134,8 +134,11 @@ def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: Di
             assert release.shown_from is None
             continue
         counted, most = release.drawn[groups.units], release.analysis.groups_per_unit
-        assert release.shown_from == threshold(counted, most, DELTA / 2, groups.least)
-        assert most * _tail(counted, release.shown_from - groups.least) <= float(DELTA / 2)
+        least = groups.least * release.analysis.measurements[groups.units].whole
+        assert release.shown_from == threshold(counted, most, DELTA / 2, least)
+        assert most * _tail(counted, release.shown_from - least) <= float(DELTA / 2)
+        assert release.shown_units is not None
+        assert groups.least < release.shown_units
 
 
 @pytest.mark.parametrize("noise", NOISES)

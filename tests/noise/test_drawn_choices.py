@@ -241,7 +241,8 @@ def test_groups_that_were_not_found_are_drawn_for_and_groups_that_are_not_shown_
     assert len(table.chosen[0]) == len(keys)
     found = _priced(SQL[3], Distribution.LAPLACE, DEAR)
     assert isinstance(found.analysis.groups, ThresholdGroups)
-    units = [50, 1]
+    whole = found.analysis.measurements[found.analysis.groups.units].whole
+    units = [50 * whole, whole]
     exact = ExactTable((("flu",), ("rare",)), (tuple(units),) * len(found.noises))
     table = _released(
         exact, found, Stream("found"), _histogram(found, (("flu",), [1]), (("rare",), [1]))

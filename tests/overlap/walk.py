@@ -74,7 +74,8 @@ def _parts(
         listed = part.groups if isinstance(part.groups, EnumeratedGroups) else None
         scope = scope_of(part.plan, listed, names or {}, known)
         counting = counting_of(part)
-        rows = 1 if counting is None else min(counting.most // part.whole, part.rows)
+        whole = max((one.whole for one in part.measurements), default=1)
+        rows = 1 if counting is None else min(counting.most // whole, part.rows)
         yield Told(scope, counting, rows)
         yield from (
             Told(one, None, rows) for one in aggregate_scopes(part.plan, scope, names or {}, known)

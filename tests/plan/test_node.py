@@ -60,7 +60,7 @@ def _refused(make: object) -> Code:
 
 def test_scan_takes_its_label_from_the_catalog() -> None:
     """A table with a unit key is protected, one without is public."""
-    assert _scan("patients", "p").label == Protected("patient", 1, 1)
+    assert _scan("patients", "p").label == Protected("patient", 1, 1, 10)
     assert _scan("regions", "r").label == Public()
 
 
@@ -78,7 +78,7 @@ def test_join_of_persons_needs_the_unit_on_both_sides() -> None:
     other = _equal(_column(left, "patient_id"), _column(right, "visit_id"))
     assert _refused(lambda: Join(left, right, other)) is Code.UNIT_EQUALITY
     assert _refused(lambda: Join(left, right, None)) is Code.UNIT_EQUALITY
-    assert _joined().label == Protected("patient", 10, 4)
+    assert _joined().label == Protected("patient", 10, 4, 10)
 
 
 def test_join_refuses_persons_of_another_unit() -> None:
@@ -159,7 +159,7 @@ def test_aggregate_refuses_the_unit_among_its_keys() -> None:
 def test_aggregate_refuses_rows_that_nothing_bounds() -> None:
     """A join that multiplies a person's rows has no bound, and so no answer."""
     plan = Join(_scan("patients", "p"), _scan("regions", "r"), None)
-    assert plan.label == Protected("patient", None, 1)
+    assert plan.label == Protected("patient", None, 1, 10)
     assert _refused(lambda: Aggregate(plan, (), (("m1", COUNT),), ((),))) is Code.FAN_OUT
 
 

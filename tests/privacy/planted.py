@@ -40,7 +40,12 @@ class Broken:
         return replace(release, noises=noises, choices=choices, shown_from=shown_from)
 
     def of_bounds(self, release: BoundedRelease) -> BoundedRelease:
-        return release if self.rows is None else replace(release, rows_per_unit=self.rows)
+        if self.rows is None:
+            return release
+        clips = release.clips
+        if clips is not None:
+            clips = replace(clips, rows=replace(clips.rows, square=self.rows**2))
+        return replace(release, rows_per_unit=self.rows, clips=clips)
 
 
 HALF_THE_NOISE = Broken(noise=2)

@@ -52,7 +52,7 @@ def test_random_text_moves_by_no_more_than_declared_when_a_person_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("spellings", " > "), ("steps", " > "), ("levels", "are told apart")]
+    ("name", "told"), [("spellings", " > "), ("weights", " > "), ("levels", "are told apart")]
 )
 def test_planted_bug_is_found_by_random_texts(
     server: Server, services: Services, name: str, told: str

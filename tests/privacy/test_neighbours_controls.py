@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from property.bounded_releases import Asked, bounded, statement, undropped
@@ -19,6 +20,7 @@ from gateway.engines.sql.partial_select import Expressions, Sql
 from gateway.plan.aggregates import Measure
 from gateway.postgres_server import Lease
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.clip import Clips
 from gateway.sensitivity.measurement import Slot
 
 Worlds = Sequence[Sequence[Store]]
@@ -121,7 +123,11 @@ def _tightened(analysis: Analysis) -> Iterator[tuple[str, Analysis]]:
             less = tuple(
                 replace(each, most=each.most - (each is one)) for each in slot.measurements
             )
-            slots = (*analysis.slots[:place], Slot(less, slot.most), *analysis.slots[place + 1 :])
+            slots = (
+                *analysis.slots[:place],
+                Slot(less, slot.most, slot.norm),
+                *analysis.slots[place + 1 :],
+            )
             yield kind_of(one.quantity), replace(analysis, slots=slots)
 
 
@@ -129,8 +135,9 @@ def _tightened(analysis: Analysis) -> Iterator[tuple[str, Analysis]]:
 def test_declared_move_is_reached_and_one_less_is_noticed(worlds: Worlds, place: int) -> None:
     """Of every kind of measurement: a bound that nobody comes near would show nothing."""
     noticed = set()
-    for asked, pairs in ((asked, pairs) for asked in EVERY_KIND for pairs in (True, False)):
-        analysis = asked.analysis(pairs=pairs)
+    # as many as the heavy person has rows, or rows at one end
+    for asked, pairs, clip in product(EVERY_KIND, (True, False), (250, 500)):
+        analysis = asked.analysis(pairs=pairs, clip=clip)
         assert analysis is not None
         exact = []
         for store in worlds[place]:
@@ -153,11 +160,18 @@ def test_nothing_is_found_when_nothing_is_broken(worlds: Worlds) -> None:
 
 
 def _doubled(release: BoundedRelease) -> BoundedRelease:
-    return replace(release, rows_per_unit=2 * release.rows_per_unit)
+    """Twice as many rows of a person: in histograms, and under the clip."""
+    assert release.clips is not None
+    rows = replace(release.clips.rows, square=4 * release.clips.rows.square)
+    clips = replace(release.clips, rows=rows)
+    return replace(release, rows_per_unit=2 * release.rows_per_unit, clips=clips)
 
 
 def _uncapped(release: BoundedRelease) -> BoundedRelease:
-    return replace(release, groups_per_unit=None)
+    """All groups of a person in full: of values and histograms, and of what is weighted."""
+    assert release.clips is not None
+    clips = Clips(replace(release.clips.rows, square=2**28), None)
+    return replace(release, groups_per_unit=None, weighted_groups=None, clips=clips)
 
 
 @pytest.mark.parametrize(("asked", "change"), [(SUMS, _doubled), (GROUPS, _uncapped)])

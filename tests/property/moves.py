@@ -48,8 +48,8 @@ def excesses(before: Groups, after: Groups, analysis: Analysis) -> Iterator[str]
         for key, by in moved.items():
             if sum(by[at] for at in places) > slot.most:
                 yield f"slot from m{places[0] + 1} of {key}: over {slot.most}"
-        if analysis.weights is not None and analysis.weights.squared:
-            continue  # what they bound is the sum of squares
+        if slot.norm is not None and slot.norm.added is None:
+            continue  # its weights bound the sum of squares
         added = sum(by[at] for by in moved.values() for at in places)
         if added > slot.delta1(most_groups):
             yield f"slot from m{places[0] + 1}: {added} > {slot.delta1(most_groups)}"

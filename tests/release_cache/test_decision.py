@@ -207,7 +207,9 @@ def test_groups_that_were_found_are_used_together_or_not_at_all() -> None:
     used = decide_reuse(hidden, [entry], Fraction(1, 10), None)
     assert _hows(used) == {CacheUse.SAME}
     first, second = entry.slots
-    noisier = replace(second, noises=tuple(laplace_for(Fraction(1, 99), 1) for _ in second.noises))
+    noisier = replace(
+        second, noises=tuple(laplace_for(Fraction(1, 99), second.most) for _ in second.noises)
+    )
     found = decide_reuse(hidden, [replace(entry, slots=(first, noisier))], Fraction(1, 10), None)
     assert found.slots == (BUY, BUY)
 

@@ -1,7 +1,7 @@
 """A small clinic of which every row is known: questions about it as SQL, and as exact numbers.
 
-Exact numbers are computed here once more, from the rows: a unit is cut to R rows in each of its groups, and to G groups
-or to weights over all of them, as docs/proofs/sensitivity.md says.
+Exact numbers are computed here once more, from the rows: what a unit adds is weighted over all of its groups, as
+docs/proofs/clipping.md says.
 """
 
 import random
@@ -29,7 +29,7 @@ from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
-    Quantity,
+    Measurement,
     Rows,
     Slot,
     Total,
@@ -245,27 +245,36 @@ class Question:
             if key in there and all(row[one.column] in one.values for one in self.wheres):
                 by_unit.setdefault(row["pid"], {}).setdefault(there[key], []).append(row)
         columns = [[0] * len(groups.keys) for _ in slot.measurements]
-        weights = self.analysis.weights
+        clips = self.analysis.clips
         for own in by_unit.values():
-            kept = sorted(own) if weights else sorted(own)[: self.analysis.groups_per_unit]
-            weight = 1 if weights is None else weights.of(len(kept))
             for column, one in zip(columns, slot.measurements, strict=True):
+                first = sorted(own)[: self.analysis.groups_per_unit]
+                if clips is None or isinstance(one.quantity, Different):
+                    kept, weight = first, 1
+                elif isinstance(one.quantity, Units):
+                    kept = sorted(own)
+                    weight = (
+                        one.whole if clips.units is None else clips.units.weight([1] * len(own))
+                    )
+                else:
+                    kept, weight = sorted(own), clips.rows.weight(map(len, own.values()))
                 for at in kept:
-                    column[at] += weight * _of_unit(one.quantity, own[at], self.analysis.rows)
+                    column[at] += weight * _of_unit(one, own[at])
         return tuple(map(tuple, columns))
 
 
-def _of_unit(quantity: Quantity, rows: Sequence[Row], most: int) -> int:
-    """What a unit adds to a group."""
+def _of_unit(measured: Measurement, rows: Sequence[Row]) -> int:
+    """What a unit adds to a group, before it is weighted."""
+    quantity = measured.quantity
     kept = [row for row in rows if quantity.where is None or _value(quantity.where, row) is True]
     match quantity:
         case Rows(present):
             there = [row for row in kept if all(_value(one, row) is not None for one in present)]
-            return min(len(there), most)
+            return len(there)
         case Units():
             return int(bool(kept))
         case Different(value):
-            return min(len({_value(value, row) for row in kept} - {None}), most)
+            return min(len({_value(value, row) for row in kept} - {None}), measured.most)
         case Total(value, lattice, origin):
             places = []
             for row in kept:
@@ -277,18 +286,9 @@ def _of_unit(quantity: Quantity, rows: Sequence[Row], most: int) -> int:
                 DistanceOrigin.LOW: [one - lattice.low for one in places],
                 DistanceOrigin.HIGH: [lattice.high - one for one in places],
             }[origin]
-            return _cut(sum(away), len(away), most)
+            return sum(away)
         case _:
             raise AssertionError(quantity)
-
-
-def _cut(total: int, rows: int, most: int) -> int:
-    """A sum over too many rows as over R, by whole numbers."""
-    if rows <= most:
-        return total
-    whole, rest = divmod(abs(total), rows)
-    found = whole * most + rest * most // rows
-    return found if total >= 0 else -found
 
 
 def _value(scalar: Scalar, row: Row) -> Value | None:

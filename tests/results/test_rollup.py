@@ -136,7 +136,7 @@ def _small(counts: Sequence[int]) -> frozenset[int]:
     """The small rows of the cube if its 15 groups have these noisy counts of persons."""
     priced_ = _priced(_CUBE, Distribution.GAUSSIAN, blank=True)
     [part] = priced_.parts
-    whole = part.analysis.whole
+    whole = part.analysis.measurements[0].whole
     assert isinstance(part.analysis.groups, EnumeratedGroups)
     column = tuple(count * whole for count in counts)
     table = NoisyTable(part.analysis.groups.keys, tuple(column for _ in part.noises), part.noises)

@@ -11,7 +11,7 @@ from sensitivity.reference import Row, computed, holds
 
 from gateway.plan.scalars import Scalar
 from gateway.ranges.lattice import Lattice
-from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
@@ -35,8 +35,17 @@ class Person:
 
 
 Exact: TypeAlias = dict[str, list[int]]
-Counted: TypeAlias = tuple[int, list[Row]]
 Cut: TypeAlias = Callable[[int, int, int], int]
+
+
+@dataclass(frozen=True)
+class Contributed:
+    """The rows of a unit in a group: by what they, and the unit itself, are multiplied; whether its values count."""
+
+    rows: list[Row]
+    row_weight: int
+    unit_weight: int
+    values_count: bool
 
 
 def cut(n: int, s: int, most: int) -> int:
@@ -56,23 +65,39 @@ def uncut(_n: int, s: int, _most: int) -> int:
 def released(
     people: Sequence[Person], analysis: Analysis, groups: int | None = None, how: Cut = cut
 ) -> Exact:
-    """For each group the measurements; `groups` is how many a unit is let into, `how` the cut."""
+    """For each group the measurements; `groups` is how many a unit is let into in full, `how` the cut."""
     most = analysis.groups_per_unit if groups is None else groups
-    weights = analysis.weights if groups is None else None
     by_unit: dict[int, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for one in people:
         by_unit[one.unit][one.group].append(one.row)
-    let: dict[str, list[Counted]] = defaultdict(list)
+    let: dict[str, list[Contributed]] = defaultdict(list)
     for unit, its in sorted(by_unit.items()):
         kept = sorted(its, key=lambda name, by=unit: hash_of(by, name))  # type: ignore[misc]
-        weight = analysis.whole if weights is None else weights.of(len(its))
-        for group in kept[:most] if weights is None else kept:
-            let[group].append((weight, its[group]))
+        first = kept[:most]
+        there = first if analysis.clips is None or _is_found(analysis) else kept
+        counts = [len(its[group]) for group in there]
+        weights = _weights(analysis, counts) if groups is None and how is cut else None
+        rows, own = weights or (max(one.whole for one in analysis.measurements),) * 2
+        for group in there:
+            let[group].append(Contributed(its[group], rows, own, group in first))
     names = {one.group for one in people}
+    rows_per_unit = None if analysis.clips is not None else analysis.rows
     return {
-        name: [_measured(one, let[name], analysis.rows, how) for one in analysis.measurements]
+        name: [_measured(one, let[name], rows_per_unit, how) for one in analysis.measurements]
         for name in names
     }
+
+
+def _is_found(analysis: Analysis) -> bool:
+    return isinstance(analysis.groups, ThresholdGroups)
+
+
+def _weights(analysis: Analysis, counts: Sequence[int]) -> tuple[int, int] | None:
+    """Of a unit with so many rows in each of its groups: of its rows, and of itself."""
+    if analysis.clips is None:
+        return None
+    rows, units = analysis.clips.rows, analysis.clips.units
+    return rows.weight(counts), rows.whole if units is None else units.weight([1] * len(counts))
 
 
 def hash_of(unit: int, group: str) -> int:
@@ -80,15 +105,20 @@ def hash_of(unit: int, group: str) -> int:
     return (unit * 31 + sum(map(ord, group)) * 17) % 101
 
 
-def _measured(one: Measurement, units: list[Counted], most: int, how: Cut) -> int:
+def _measured(one: Measurement, units: list[Contributed], most: int | None, how: Cut) -> int:
     quantity = one.quantity
     if isinstance(quantity, Different):
         kept: set[Fraction] = set()
-        for _, rows in units:
-            there = {value for _, value in _there(quantity.value, rows, quantity.where)}
-            kept |= set(sorted(there)[: most if how is cut else None])
+        for unit in units:
+            if unit.values_count:
+                there = {value for _, value in _there(quantity.value, unit.rows, quantity.where)}
+                kept |= set(sorted(there)[: one.most if how is cut else None])
         return len(kept)
-    return sum(weight * _of_unit(quantity, rows, most, how) for weight, rows in units)
+    return sum(
+        (unit.unit_weight if isinstance(quantity, Units) else unit.row_weight)
+        * _of_unit(quantity, unit.rows, len(unit.rows) if most is None else most, how)
+        for unit in units
+    )
 
 
 def _of_unit(quantity: Quantity, rows: list[Row], most: int, how: Cut) -> int:

@@ -8,9 +8,13 @@ from sensitivity.analyses import analysed, dataset, whole
 from gateway.catalog.domains import Interval
 from gateway.errors import Code, Refusal
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analyze import DEFAULT_CLIP
 from gateway.sensitivity.formulas import Linear, Quotient
 from gateway.sensitivity.measurement import Different, DistanceOrigin, Rows, Total, Units
 
+_WHOLE = 2**16
+_CLIPPED = DEFAULT_CLIP * _WHOLE
+"""What the rows of one person add to a count at most, in 2^16-ths."""
 _CENTS = Interval(Fraction(0), Fraction(10), Fraction(1, 100))
 _T = dataset(
     5,
@@ -41,17 +45,17 @@ def _shapes(analysis: Analysis) -> list[tuple[str, ...]]:
 
 
 def test_sum_is_measured_from_both_ends_when_noise_is_laplace() -> None:
-    """SUM, AVG and COUNT of one value are one slot, moved by R times the width of its domain."""
+    """SUM, AVG and COUNT of one value are one slot, moved by the clip times the width of its domain."""
     found = _of("SELECT COUNT(x), SUM(x), AVG(x) FROM t", pairs=True)
     assert _shapes(found) == [("low", "high")]
-    assert found.slots[0].most == 5 * 1000
+    assert found.slots[0].most == _CLIPPED * 1000
 
 
 def test_sum_is_measured_around_the_middle_when_noise_is_gaussian() -> None:
     """SUM, AVG and COUNT of one value are two slots: the count, and the sum around the middle."""
     found = _of("SELECT COUNT(x), SUM(x), AVG(x) FROM t", pairs=False)
     assert _shapes(found) == [("Rows",), ("middle",)]
-    assert [slot.most for slot in found.slots] == [5, 5 * 500]
+    assert [slot.most for slot in found.slots] == [_CLIPPED, _CLIPPED * 500]
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -67,7 +71,7 @@ def test_measurement_is_made_once_when_aggregates_share_it(pairs: bool) -> None:
 def test_filter_makes_a_measurement_of_its_own() -> None:
     """An aggregate with a FILTER is another one, over a narrower domain where the filter says so."""
     found = _of("SELECT SUM(x), SUM(x) FILTER (WHERE x <= 5) FROM t", pairs=True)
-    assert [slot.most for slot in found.slots] == [5 * 1000, 5 * 500]
+    assert [slot.most for slot in found.slots] == [_CLIPPED * 1000, _CLIPPED * 500]
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -78,15 +82,18 @@ def test_value_that_is_always_the_same_is_only_counted(pairs: bool) -> None:  # 
     total, mean = found.formulas
     assert isinstance(total, Linear)
     assert isinstance(mean, Quotient)
-    assert total.value([3]) == 21
-    assert mean.value([3]) == 7
+    assert total.value([3 * _WHOLE]) == 21
+    assert mean.value([3 * _WHOLE]) == 7
     assert mean.clamped([-2]) == 7
 
 
 def test_count_of_units_moves_by_one() -> None:
     """COUNT(DISTINCT unit) is moved by one however many rows a unit has; COUNT(unit) counts rows."""
     found = _of("SELECT COUNT(DISTINCT u), COUNT(u) FROM t", pairs=True)
-    assert [(one.quantity, one.most) for one in found.measurements] == [(Units(), 1), (Rows(), 5)]
+    assert [(one.quantity, one.most) for one in found.measurements] == [
+        (Units(), _WHOLE),
+        (Rows(), _CLIPPED),
+    ]
 
 
 def test_count_of_different_values_moves_by_no_more_than_there_are() -> None:

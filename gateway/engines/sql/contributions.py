@@ -1,6 +1,7 @@
-"""What is measured of rows: of one row, of all rows of a group, or of one unit's rows in a group, cut to R of them.
+"""What is measured of rows: of one row, of all rows of a group, or of one unit's rows in a group.
 
-INVARIANT: what a unit adds to a group goes through the integer form, so it is that of R rows at most.
+INVARIANT: what a unit adds to a group goes through the integer form, so it is that of R rows at most; or it is not cut,
+and a weight keeps it within its limit (`clip_weights.py`).
 
 What one row adds to a sum of distances, of squares, or of products, from whole numbers that are clamped already.
 
@@ -11,7 +12,7 @@ units that it is counted in it is below 2^30. Nothing negative is divided: datab
 DuckDB sums INTEGERs in 128 bits above a join, where its statistics do not show that 64 bits are enough, and SMALLINTs in 64
 bits everywhere. So distances of a lattice that is narrow enough are SMALLINTs there. The lattice alone decides.
 
-The cut of what a unit adds to a group, by the integer form.
+The cut of what a unit adds to a group, by the integer form, where a unit is declared to have one row.
 
 INVARIANT: with n rows, each of at most d in size, |s| <= n*d, and what is left is at most R*d in size: nothing
 overflows, and no quotient is rounded up. docs/proofs/bounding.md.
@@ -184,20 +185,22 @@ class ContributionSql:
                 return self._count(quantity)
 
     def cuts(self) -> list[Label[Any]]:
-        """Every measurement of one unit in one group, by its name."""
+        """Every measurement of one unit in one group, by its name: cut, or as a weight will multiply it."""
         many = zip(self.names, self._release.measurements, strict=True)
         return [self._cut(one.quantity).label(name) for name, one in many]
 
     def _cut(self, quantity: Quantity) -> Sql:
-        """What the rows of one unit in one group come to, cut to R rows."""
+        """What the rows of one unit in one group come to, cut to R rows where they are not weighted."""
         most = own_integer(self._release.rows_per_unit)
+        cut = self._release.clips is None
         match quantity:
             case Units(where=None):
                 return ONE
             case Units():
                 return func.least(self._count(quantity), ONE)
             case Rows():
-                return func.least(self._count(quantity), most)
+                count = self._count(quantity)
+                return func.least(count, most) if cut else count
             case Different():
                 return ZERO
             case Total() | Squares() | Products():
@@ -208,7 +211,7 @@ class ContributionSql:
                 )
                 n = func.count() if every else func.count(moved)
                 s = self._distances(quantity, n)
-                return cap_sum(self._dialect, s, n, most)
+                return cap_sum(self._dialect, s, n, most) if cut else func.coalesce(s, ZERO)
 
     def _distances(self, summed: Summed, n: Sql) -> Sql:
         """The sum of what n rows add. Distances from both ends of a domain come from one sum."""

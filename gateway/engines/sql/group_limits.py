@@ -6,13 +6,6 @@ A unit keeps at most G groups: the first by a hash of the unit and the key. Only
     over      the units with more than G groups (PostgreSQL counts groups in a window)
     capped    all groups of the other units, and the first G of those
 
-Or it keeps all its groups, each with a weight that follows from their number: no key is hashed, nothing is sorted
-for its own sake.
-
-    units     for each unit and group: its integers
-    counts    DuckDB: for each unit, the weight of how many groups it has; PostgreSQL counts them in a window
-    weighed   the integers of every unit and group beside the weight of that unit
-
 Equal values are one key, NULL and NULL too, in a form that PostgreSQL can hash.
 
 The groups that were released, as parameters of the statement at the source: one array of texts for each key.
@@ -24,14 +17,11 @@ compared as they are written, without zeros at the end.
 INVARIANT: a unit keeps the groups it would keep were it alone: which of two of its keys comes first is decided by
 the unit and the two keys. No two keys tie, because keys with one hash are ordered by their values.
 INVARIANT: each unit has an order of its own, so no group comes last for everybody.
-INVARIANT: weights are the gateway's own whole numbers. They stand in a list, found by place: no root is taken and
-nothing is divided in the source.
 INVARIANT: the keys that are bound are released, so the source and whoever watches it learn nothing. They leave out
 what nobody is going to look at: whatever is filtered is filtered when it is complete.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
@@ -40,10 +30,7 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     BIGINT,
-    BigInteger,
     Double,
-    FromClause,
-    Numeric,
     Select,
     Text,
     and_,
@@ -52,13 +39,11 @@ from sqlalchemy import (
     cast,
     exists,
     func,
-    literal_column,
     null,
     nulls_last,
     select,
     union_all,
 )
-from sqlalchemy.sql.elements import KeyedColumnElement
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from gateway.catalog.types import ColumnType, Family
@@ -69,7 +54,6 @@ from gateway.engines.sql.per_unit import hash_order, own_integer
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
-    HUGE,
     TEXT,
     Rendering,
     binary,
@@ -80,7 +64,6 @@ from gateway.engines.sql.pieces import (
     value_text,
 )
 from gateway.plan.scalars import Scalar
-from gateway.sensitivity.analysis import GroupWeights
 
 
 def key_expression(rendering: Rendering, scalar: Scalar) -> Sql:
@@ -249,52 +232,3 @@ def cap_groups(
     place = func.row_number().over(partition_by=counted.c[UNIT], order_by=order).label(_PLACE)
     ranked = select(*(counted.c[name] for name in names), place).subquery("ranked")
     return select(*(ranked.c[name] for name in names)).where(ranked.c[_PLACE] <= limit)
-
-
-_WEIGHT = "w"
-
-
-@dataclass(frozen=True)
-class WeightedUnits:
-    """Integers of units in groups, by name, and the weight of each."""
-
-    source: FromClause
-    columns: Mapping[str, KeyedColumnElement[Any]]
-    weight: Sql
-
-
-def weight_groups(
-    dialect: Dialect, units: Select[Any], names: Sequence[str], weights: GroupWeights
-) -> WeightedUnits:
-    """`names` are the columns of `units` that are handed on, beside its unit."""
-    if dialect == "duckdb":
-        # faster than a window, which would sort all units
-        made = units.cte("units").prefix_with("MATERIALIZED")
-        weight = _weight(dialect, func.count(), weights)
-        counted = select(made.c[UNIT], weight.label(_WEIGHT)).group_by(made.c[UNIT])
-        counts = counted.subquery("counts")
-        source = made.join(counts, made.c[UNIT] == counts.c[UNIT])
-        return WeightedUnits(source, {name: made.c[name] for name in names}, counts.c[_WEIGHT])
-    there = units.subquery("units")
-    many = func.count().over(partition_by=there.c[UNIT])
-    # here, where it is looked up once for a row, not once for each of its integers
-    weight = _weight(dialect, many, weights).label(_WEIGHT)
-    beside = select(*(there.c[name] for name in names), weight).subquery("beside")
-    return WeightedUnits(beside, {name: beside.c[name] for name in names}, beside.c[_WEIGHT])
-
-
-def times_whole(dialect: Dialect, sum_: Sql, weights: GroupWeights) -> Sql:
-    """A sum over all units, none of which is in too many groups, in a type that holds it whatever it is."""
-    return cast(sum_, HUGE if dialect == "duckdb" else Numeric()) * own_integer(weights.whole)
-
-
-def _weight(dialect: Dialect, many: Sql, weights: GroupWeights) -> Sql:
-    """By the number of a unit's groups; more than are listed weigh like as many as are listed."""
-    place = func.least(many, own_integer(weights.listed)) - own_integer(weights.groups)
-    lowered = ", ".join(map(str, weights.lowered))
-    found: Sql
-    if dialect == "duckdb":
-        found = func.list_extract(literal_column(f"[{lowered}]"), place)
-    else:
-        found = literal_column(f"(CAST('{{{lowered}}}' AS bigint[]))", ARRAY(BigInteger()))[place]
-    return case((many > own_integer(weights.groups), found), else_=own_integer(weights.whole))

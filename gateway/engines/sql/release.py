@@ -1,13 +1,16 @@
 """A bounded release as one SELECT: for each group its key and whole numbers, no row of a person.
 
     rows      every row of persons: unit, canonical keys, and what is measured of it
-    units     for each unit and group: the integers of every measurement, cut to R rows
-    few       at most G groups of each unit; or all of them, multiplied by the weight of their number
+    units     for each unit and group: the integers of every measurement, and how many rows it has
+    few       at most G groups of each unit, where groups are found in the data
+    weighed   what each unit adds, beside its weights (`clip_weights.py`)
     summed    for each group: sums over its units
 
-INVARIANT: what a unit adds to a group is in one row of `units`, cut by the integer form; ROW_NUMBER, never RANK,
-chooses its groups, over an order in which no two keys tie. Weights count the rows of `units`, so all groups that a
-unit has in the source, listed or not.
+Where a unit is declared to have one row it has no weight: it is cut to R rows by the integer form, and to G groups.
+
+INVARIANT: what a unit adds to a group is in one row of `units`, and it is weighted or cut there; ROW_NUMBER, never RANK,
+chooses its groups, over an order in which no two keys tie. Norms are of the rows of `units`, after that choice: so of all
+groups that a unit has in the source, listed or not, under the keys as they are grouped.
 """
 
 from collections.abc import Mapping
@@ -16,8 +19,10 @@ from typing import Any, Final
 
 from sqlalchemy import (
     Label,
+    Numeric,
     Select,
     Subquery,
+    cast,
     func,
     nulls_last,
     select,
@@ -25,8 +30,9 @@ from sqlalchemy import (
 )
 
 from gateway.bounding.bounded_release import BoundedRelease
+from gateway.engines.sql.clip_weights import ROWS, weigh_units
 from gateway.engines.sql.contributions import ONE, ZERO, ContributionSql
-from gateway.engines.sql.group_limits import cap_groups, own_order, times_whole, weight_groups
+from gateway.engines.sql.group_limits import cap_groups, own_order
 from gateway.engines.sql.partial_select import (
     UNIT,
     Dialect,
@@ -36,15 +42,13 @@ from gateway.engines.sql.partial_select import (
     StoredColumns,
 )
 from gateway.engines.sql.per_unit import own_integer
-from gateway.engines.sql.pieces import Part
+from gateway.engines.sql.pieces import HUGE, Part
 from gateway.engines.sql.relations import Relations
 from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Ref, Scalar
-from gateway.sensitivity.analysis import GroupWeights
-from gateway.sensitivity.measurement import (
-    Different,
-)
+from gateway.sensitivity.clip import Clips
+from gateway.sensitivity.measurement import Different, Measurement, Units
 
 # who has more rows than that in a group is one of few: a database groups them without sorting
 _FEW_ROWS: Final = 64
@@ -104,46 +108,72 @@ class _Rendering:
         self._names = [key.name for key in self._keys]
 
     def select(self) -> Select[Any]:
-        weights = self._release.weights
-        if weights is None:
+        clips = self._release.clips
+        if clips is None:
             return self._plain()
-        if self._release.groups_per_unit is None:
-            return self._whole_weight(weights)
-        return self._weighted(weights)
+        return self._weighted(clips) if self._release.by_unit else self._scaled()
 
     def _plain(self) -> Select[Any]:
-        parts = [self._by_unit() if self._release.by_unit else self._direct()]
-        parts += [
-            self._differences(place, one.quantity)
+        one = self._by_unit() if self._release.by_unit else self._direct()
+        parts = [one, *self._all_differences()]
+        if len(parts) == 1 and not self._release.by_unit:
+            return one
+        many = one if len(parts) == 1 else union_all(*parts)
+        return self._summed(many.subquery("few"))
+
+    def _all_differences(self) -> list[Select[Any]]:
+        return [
+            self._differences(place, one)
             for place, one in enumerate(self._release.measurements)
             if isinstance(one.quantity, Different)
         ]
-        if len(parts) == 1 and not self._release.by_unit:
-            return parts[0]
-        many = parts[0] if len(parts) == 1 else union_all(*parts)
-        return self._summed(many.subquery("few"))
 
-    def _whole_weight(self, weights: GroupWeights) -> Select[Any]:
-        """Where no unit is in too many groups all weigh the same: sums are multiplied, not what is summed."""
-        made, dialect = self._plain().subquery("summed"), self._dressed.dialect
-        keys = [made.c[name] for name in self._names]
-        sums = [
-            times_whole(dialect, made.c[name], weights).label(name) for name in self._measured.names
-        ]
-        return select(*keys, *sums)
+    def _scaled(self) -> Select[Any]:
+        """Where a unit has one row all weigh the same: sums are multiplied, not what is summed."""
+        made = self._plain().subquery("summed")
+        there = zip(self._measured.names, self._release.measurements, strict=True)
+        sums = [self._times(made.c[name], one.whole).label(name) for name, one in there]
+        units = [made.c[UNIT]] if UNIT in made.c else []
+        return select(*(made.c[name] for name in self._names), *sums, *units)
 
-    def _weighted(self, weights: GroupWeights) -> Select[Any]:
-        """All groups of a unit, each by the weight of their number."""
+    def _times(self, sum_: Sql, whole: int) -> Sql:
+        """In a type that holds it whatever it is."""
+        if whole == 1:
+            return sum_
+        huge = HUGE if self._dressed.dialect == "duckdb" else Numeric()
+        return cast(sum_, huge) * own_integer(whole)
+
+    def _weighted(self, clips: Clips) -> Select[Any]:
+        """What each unit adds, times its weights, summed over the units of a group."""
+        dressed, most = self._dressed, self._release.weighted_groups
+        wanted = [one.quantity for one in self._release.measurements]
+        own = any(isinstance(one, Units) for one in wanted)
+        of_rows = any(not isinstance(one, Units | Different) for one in wanted)
         names = [*self._names, *self._measured.names]
-        dialect, few = self._dressed.dialect, self._release.rows_per_unit <= _FEW_ROWS
-        units = self._units_in_order() if few and dialect == "postgresql" else self._units()
-        found = weight_groups(dialect, units, names, weights)
+        few = self._release.rows_per_unit <= _FEW_ROWS and dressed.dialect == "postgresql"
+        units = self._units_in_order() if few else self._units()
+        if most is not None:
+            handed = [*names, UNIT, ROWS]
+            units = cap_groups(dressed.dialect, units, handed, self._names, most, salt=dressed.salt)
+        rows = clips.rows if of_rows else None
+        found = weigh_units(dressed.dialect, units, names, rows, clips.units if own else None)
+        sums = []
+        for name, one in zip(self._measured.names, self._release.measurements, strict=True):
+            if isinstance(one.quantity, Different):
+                sums.append(ZERO.label(name))
+                continue
+            weight = found.units if isinstance(one.quantity, Units) else found.rows
+            added = found.columns[name]
+            # without keys there is a row of nobody, too
+            made = func.coalesce(func.sum(added if weight is None else added * weight), ZERO)
+            sums.append((self._times(made, one.whole) if weight is None else made).label(name))
         keys = [found.columns[name] for name in self._names]
-        sums = [
-            func.sum(found.columns[name] * found.weight).label(name)
-            for name in self._measured.names
-        ]
-        return select(*keys, *sums).select_from(found.source).group_by(*keys)
+        summed = select(*keys, *sums).select_from(found.source).group_by(*keys)
+        differences = self._all_differences()
+        if not differences:
+            return self._with_enough(summed, func.count())
+        weighted = summed.add_columns(func.count().label(UNIT))
+        return self._summed(union_all(weighted, *differences).subquery("few"))
 
     def _with_enough(self, summed: Select[Any], units: Sql) -> Select[Any]:
         """Without the groups of too few units; of a part, with how many units of it each has."""
@@ -173,9 +203,9 @@ class _Rendering:
         return select(*(made.c[name] for name in names), ONE.label(UNIT))
 
     def _units(self) -> Select[Any]:
-        """The integers of each unit in each of its groups, cut to R rows."""
+        """The integers of each unit in each of its groups, and how many rows it has there."""
         unit = self._rows.owned
-        measured = self._measured.cuts()
+        measured = self._per_unit(self._measured)
         units = self._rows.select(*self._keys, unit.label(UNIT), *measured)
         return units.group_by(unit, *self._key_expressions)
 
@@ -190,7 +220,11 @@ class _Rendering:
             {quantity: ordered.c[one.name] for quantity, one in zip(of_rows, inputs, strict=True)}
         )
         mine = [ordered.c[UNIT], *(ordered.c[name] for name in self._names)]
-        return select(*mine, *measured.cuts()).group_by(*mine)
+        return select(*mine, *self._per_unit(measured)).group_by(*mine)
+
+    def _per_unit(self, measured: ContributionSql) -> list[Label[Any]]:
+        rows = [] if self._release.clips is None else [func.count().label(ROWS)]
+        return [*measured.cuts(), *rows]
 
     @property
     def _key_expressions(self) -> list[Sql]:
@@ -227,8 +261,11 @@ class _Rendering:
         summed = select(*clamped, *sums).group_by(*(one.element for one in clamped))
         return self._with_enough(summed, func.sum(there.c[UNIT]))
 
-    def _differences(self, place: int, different: Different) -> Select[Any]:
-        """How many values each group has, of at most R of a unit in it; the other measurements are 0."""
+    def _differences(self, place: int, counted: Measurement) -> Select[Any]:
+        """How many values each group has, of so many of a unit as move it at most; the other measurements are 0."""
+        different = counted.quantity
+        if not isinstance(different, Different):
+            raise BrokenPlan("a count of different values that is none")
         unit = self._rows.owned
         value = self._measured.only(different.where, self._expressions.key(different.value))
         rows = self._rows.select(*self._keys, unit.label(UNIT), value.label("v")).distinct()
@@ -250,7 +287,7 @@ class _Rendering:
             group = func.dense_rank().over(partition_by=made.c[UNIT], order_by=order)
             ranks.append(group.label("place"))
         ranked = select(*keys, made.c.v, *ranks).subquery(f"ranked{place + 1}")
-        kept = [ranked.c.nth <= own_integer(self._release.rows_per_unit), ranked.c.v.is_not(None)]
+        kept = [ranked.c.nth <= own_integer(counted.most), ranked.c.v.is_not(None)]
         if most is not None:
             kept.append(ranked.c.place <= own_integer(most))
         there = [ranked.c[name] for name in self._names]
@@ -258,5 +295,5 @@ class _Rendering:
             (func.count(ranked.c.v.distinct()) if at == place else ZERO).label(f"m{at + 1}")
             for at in range(len(self._release.measurements))
         ]
-        counted = select(*there, *measured, ZERO.label(UNIT)).where(*kept)
-        return counted.group_by(*there)
+        found = select(*there, *measured, ZERO.label(UNIT)).where(*kept)
+        return found.group_by(*there)

@@ -10,6 +10,7 @@ from functools import partial
 from hashlib import md5
 from pathlib import Path
 from threading import Event
+from time import sleep
 from typing import TypeAlias
 
 import duckdb
@@ -103,7 +104,7 @@ def reference(rows: Sequence[Row], least: int | None) -> dict[int | None, list[i
     out: dict[int | None, list[int]] = defaultdict(lambda: [0] * 8)
     different: dict[int | None, set[int]] = defaultdict(set)
     for unit, groups in units.items():
-        for key in sorted(groups, key=partial(_rank, unit))[:G]:
+        for key in sorted(groups, key=partial(rank, unit))[:G]:
             values = [one for one in groups[key] if one is not None]
             some = [one for one in values if one > 0]
             middle = sum(one - LATTICE.middle for one in values)
@@ -120,13 +121,13 @@ def reference(rows: Sequence[Row], least: int | None) -> dict[int | None, list[i
                 1,
             ]
             out[key] = [mine + more for mine, more in zip(out[key], added, strict=True)]
-            different[key] |= set(sorted(set(values), key=partial(_rank, unit))[:R])
+            different[key] |= set(sorted(set(values), key=partial(rank, unit))[:R])
     for key, values_of in different.items():
         out[key][3] = len(values_of)
     return {key: one for key, one in out.items() if least is None or one[7] >= least}
 
 
-def _rank(unit: int, key: int | None) -> tuple[str, bool, int]:
+def rank(unit: int, key: int | None) -> tuple[str, bool, int]:
     written = "~" if key is None else str(key)
     return md5(f"{SALT}|{unit}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
 
@@ -137,6 +138,16 @@ def _cut(s: int, n: int) -> int:
     size = abs(s)
     short = (size // n) * R + ((size % n) * R) // n
     return short if s >= 0 else -short
+
+
+def when_free(path: str) -> duckdb.DuckDBPyConnection:
+    """A connection that writes: processes that read the file may take a moment to end."""
+    for _ in range(100):
+        try:
+            return duckdb.connect(path)
+        except duckdb.IOException:
+            sleep(0.05)
+    return duckdb.connect(path)
 
 
 class Database:
@@ -153,7 +164,7 @@ class Database:
     def _write(self, before: Sequence[str], rows: Sequence[Row]) -> None:
         insert = b"INSERT INTO visits VALUES (%s, %s, %s)"
         if self.url.get_backend_name() == "duckdb":
-            with duckdb.connect(str(self.url.database)) as here:
+            with when_free(str(self.url.database)) as here:
                 for one in before:
                     here.execute(one)
                 insert_in_duckdb(here, "visits", rows)

@@ -361,6 +361,7 @@ def _policy(chance: Chance, tables: Sequence[Table]) -> str:
         "reuse: {max_age: 0d}\n"
         f"limits: {{enumerated_groups: {enumerated}, result_rows: 10000}}\n"
         f"answers: {{suppress_small: {blank}, clamp_results: {clamp}}}\n"
+        f"clip: {{default: {chance.one_of((1, 1, 2, 4))}}}\n"
     )
 
 

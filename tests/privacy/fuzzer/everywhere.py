@@ -6,6 +6,7 @@ finishing. What it hands on is what the world with everybody says.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
 from privacy.fuzzer.identities import Identities
@@ -174,8 +175,10 @@ def _wrong(
         yield f"rows of nobody count: {_difference(without_nobody, everybody)}"
     of = analysis.groups
     if isinstance(of, ThresholdGroups):
-        kept = {key: one for key, one in everybody.items() if one[of.units] >= of.least}
-        if kept != dropped:
+        lowered = analysis.clips is not None and analysis.clips.units is not None
+        least = analysis.least_count  # where units weigh less, that does not tell how many they are
+        kept = {key: one for key, one in everybody.items() if lowered or one[of.units] >= least}
+        if (not dropped.items() <= kept.items()) if lowered else kept != dropped:
             yield f"other groups are dropped than those of fewer than {of.least} units"
     elif dropped != everybody:
         yield "a listed group was dropped"
@@ -187,8 +190,10 @@ def _presence(before: Groups, after: Groups, analysis: Analysis) -> Iterator[str
     if not isinstance(of, ThresholdGroups):
         return
     for key in after.keys() - before.keys():
-        if after[key][of.units] != 1:
-            yield f"the unit brings the group {key} of {after[key][of.units]} units"
+        lowered = analysis.clips is not None and analysis.clips.units is not None
+        units = Fraction(after[key][of.units], analysis.measurements[of.units].whole)
+        if not 0 <= units <= 1 or (units != 1 and not lowered):
+            yield f"the unit brings the group {key} of {units} units"
     for key in before.keys() - after.keys():
         yield f"the unit takes the group {key} away"
 

@@ -1,15 +1,14 @@
 """Bugs that the fuzzer has to find, planted from outside: nothing in the gateway knows how to be wrong.
 
-Each is a break that was there once: a licence that was read from spellings, a domain that was narrowed on a declared
-step, a licence that outlives its constraint; and groups that are finer than a right permits.
+Each is a break that was there once, or the absence of a bound: a licence that was read from spellings, weights that are left
+out, a licence that outlives its constraint; and groups that are finer than a right permits.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import count, islice
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from privacy.fuzzer.catalogs import Catalog
@@ -24,13 +23,16 @@ from gateway.bounding import licences
 from gateway.datasets import view
 from gateway.engines import postgresql_preparation
 from gateway.engines.preparation import Chunks
-from gateway.plan import narrowed_domains
+from gateway.engines.sql import clip_weights
+from gateway.engines.sql.partial_select import Sql
+from gateway.engines.sql.per_unit import own_integer
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant, below_filters
 from gateway.plan.scalars import column_ids
 from gateway.policy.generalization import generalize
 from gateway.policy.levels import ReadLevels
+from gateway.sensitivity.clip import Clip
 from gateway.stages.services import Services
 
 
@@ -62,16 +64,15 @@ def _meets_one(self: licences.Licences, node: Join) -> bool:
 
 
 @contextmanager
-def steps() -> Iterator[None]:
-    """An end of a domain is moved onto the next declared step inwards."""
-    within: Callable[..., Any] = narrowed_domains._within
+def weights() -> Iterator[None]:
+    """Whoever has many rows counts in full: the guess is not tested, and nothing is divided."""
 
-    def rounded(*given: Any, exact: bool) -> Any:  # noqa: ANN401 - as given
-        del exact
-        return within(*given, exact=True)
+    def whole(clip: Clip, *_: Sql) -> Sql:
+        return own_integer(clip.whole)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(narrowed_domains, "_within", rounded)
+        patch.setattr(clip_weights, "proven_weight", whole)
+        patch.setattr(clip_weights, "divided_weight", lambda _, clip, added: whole(clip, added))
         yield
 
 
@@ -113,23 +114,16 @@ def _one_table(said: Sentence) -> bool:
     return "VALUES of one number" in said.features and "events" not in said.sql
 
 
-def _one_column(said: Sentence) -> bool:
-    """The different values of a whole column that is held between two ends."""
-    return (
-        re.search(r"COUNT\(DISTINCT (q\d+\.[xy])\) FROM events q\d+ WHERE \(\1 >=? ", said.sql)
-        is not None
-    )
+def _counts_events(said: Sentence) -> bool:
+    return "COUNT(*)" in said.sql and " FROM events" in said.sql
 
 
 def _is_keyed(made: Catalog) -> bool:
     return bool(made.tables[0].keys) and not is_alike(made)
 
 
-def _is_coarse(made: Catalog) -> bool:
-    events = made.tables[1]
-    steps = [one.domain for one in events.columns if one.name in {"x", "y"} and one.domain]
-    coarse = any("step: 10" in one or "step: 20" in one for one in steps)
-    return events.rows > 1 and coarse and not is_alike(made)
+def _has_several_rows(made: Catalog) -> bool:
+    return made.tables[1].rows > 1 and not is_alike(made)
 
 
 def _has_levels(made: Catalog) -> bool:
@@ -151,7 +145,7 @@ class Plant:
 
 PLANTS: Final = {
     "spellings": Plant(spellings, _is_keyed, _one_table),
-    "steps": Plant(steps, _is_coarse, _one_column),
+    "weights": Plant(weights, _has_several_rows, _counts_events),
     "levels": Plant(levels, _has_levels, _has_key_of_level),
 }
 

@@ -1,0 +1,104 @@
+"""Clipping: the norm of what a unit adds over all groups, and the weight that keeps it within a limit.
+
+n is the number of a unit's rows in a group, N their sum over its groups, and Q the sum of their squares. Every row
+adds at most Δ to a measurement, so n rows add at most n·Δ. All that the unit adds is multiplied by one whole number,
+its weight W: the largest one up to 2^f for which
+
+    W²·Q ≤ B    where noise is Gaussian,    W·N ≤ isqrt(B)    where it is Laplace's,    B = 4^f·c².
+
+So c is the norm that counts in full: measurements are in 2^f-ths, and one unit moves all groups together by no more
+than c rows would. Counts of units have weights of their own: there every group of a unit counts as one row.
+
+INVARIANT: what one unit moves is at most B·Δ² in the sum of squares (Gaussian), isqrt(B)·Δ in the sum (Laplace),
+and isqrt(B)·Δ in one group (both), for every c and every content of the tables. docs/proofs/clipping.md.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Final
+
+from gateway.sensitivity.measurement import Different, Measurement, Norm, Slot, Units
+
+_BITS: Final = 16
+_MOST_BITS: Final = 30  # isqrt(B) is at most 2^30: lattices leave room for that
+MOST_ROWS: Final = 2**31 - 1  # whoever has more rows counts nowhere
+
+
+def weight_bits(square: int) -> int:
+    """f: how many bits the weights of a clip have. c·2^f is at most 2^30."""
+    return min(_BITS, _MOST_BITS - ((square - 1).bit_length() + 1) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """`square` is c², `bits` is f. `squares`: the sum of squares is bounded, for Gaussian noise; else the sum."""
+
+    square: int
+    squares: bool
+    bits: int = _BITS
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= _BITS or not 1 <= self.bound <= 4**_MOST_BITS:
+            raise ValueError("a clip is at least 1, and small enough for the bits of its weights")
+
+    @property
+    def whole(self) -> int:
+        """2^f: the weight of a unit that counts in full."""
+        return 1 << self.bits
+
+    @property
+    def bound(self) -> int:
+        """B."""
+        return self.square << 2 * self.bits
+
+    @property
+    def most(self) -> int:
+        """What the weighted rows of one unit come to in one group, at most."""
+        return isqrt(self.bound)
+
+    def weight(self, counts: Iterable[int]) -> int:
+        """W of a unit with so many rows in each of its groups."""
+        there = tuple(counts)
+        rows = sum(there)
+        if rows > MOST_ROWS:
+            return 0
+        if self.squares:
+            return min(self.whole, isqrt(self.bound // max(sum(one * one for one in there), 1)))
+        return min(self.whole, self.most // max(rows, 1))
+
+    def lowers(self, groups: int) -> bool:
+        """Whether one row in each of so many groups would weigh less than in full."""
+        return self.weight((1,) * groups) < self.whole
+
+    def norm(self, row: int) -> Norm:
+        """What a unit moves over all groups where one row moves its group by `row`."""
+        return Norm(None if self.squares else self.most * row, self.bound * row * row)
+
+
+@dataclass(frozen=True, slots=True)
+class Clips:
+    """The two families of a release. `units` is None where no unit is in so many groups that it would weigh less."""
+
+    rows: Clip
+    units: Clip | None
+
+
+def units_clip(clip: Clip, groups: int) -> Clip:
+    """The clip of counts of units that are in at most so many groups: no norm is above that of all groups."""
+    return replace(clip, square=min(clip.square, groups if clip.squares else groups * groups))
+
+
+def clip_slot(slot: Slot, rows: Clip, units: Clip) -> Slot:
+    """The slot of weighted contributions, where `slot` says how far one row moves it, or one unit.
+
+    Kept values are no sum over units, so a count of different ones has no weight.
+    """
+    first = slot.measurements[0].quantity
+    if isinstance(first, Different):
+        return slot
+    clip, most = (units, units.whole) if isinstance(first, Units) else (rows, rows.most)
+    measurements = tuple(
+        Measurement(one.quantity, one.most * most, clip.whole) for one in slot.measurements
+    )
+    return Slot(measurements, slot.most * most, clip.norm(slot.most))
