@@ -21,6 +21,7 @@ from gateway.policy.levels import level_notices
 from gateway.pricing.accuracy import add_margins
 from gateway.pricing.price import AnalyzedQuery, estimate_price
 from gateway.requests.request import Answer, Estimate
+from gateway.results.clipped_scopes import clip_notices, clipped_scopes
 from gateway.results.columns import answer_columns, answer_intervals, in_ranges
 from gateway.results.constants import (
     UNDEFINED,
@@ -75,6 +76,7 @@ def finish_query(
         )
     intervals = drop_small_intervals(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
+    clipped = clipped_scopes(query.releases)
     answer = Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
@@ -90,11 +92,13 @@ def finish_query(
             *bill.notices,
             *level_notices(done.query.decision.levels),
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
+            *clip_notices(clipped),
             *done.notices,
             *simulated.notices,
             *((UNDEFINED,) if result.undefined or done.undefined else ()),
         ),
         reused=bill.quote.reused,
+        clipped=clipped,
     )
     repeats.keep_answer(done, answer)
     return answer
@@ -162,6 +166,7 @@ def defer_query(done: Released) -> DeferredStatement:
         *done.bill.notices,
         *level_notices(query.decision.levels),
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
+        *clip_notices(clipped_scopes(query.releases)),
         *done.notices,
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )

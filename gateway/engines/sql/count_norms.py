@@ -18,26 +18,25 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, Select, case, cast, func, select
 
+from gateway.engines.sql.clip_weights import ROWS
 from gateway.engines.sql.partial_select import UNIT, Dialect, Sql
 from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import WHOLE as BIGINT
 from gateway.engines.sql.pieces import infix
+from gateway.sensitivity.clip import MOST_ROWS
 from gateway.sensitivity.norm_buckets import BUCKETS, MOST_SPREAD
 from gateway.sensitivity.norm_buckets import UNIT as WHOLE_UNIT
 
-ROWS: Final = "n"
-"""The column of contributions with the number of rows."""
 BUCKET: Final = "b"
 UNITS: Final = "units"
 SPREADS: Final = "spreads"
-_MOST_ROWS: Final = 2**31 - 1
 _MOST_NORM: Final = 2 ** (BUCKETS - 1)
 
 
 def count_norms(dialect: Dialect, contributions: Select[Any], *, squares: bool) -> Select[Any]:
     """Columns `b`, `units` and, where noise is Gaussian (`squares`), `spreads`; units are counted by N² without it."""
     there = contributions.subquery("contributions")
-    few = cast(func.least(there.c[ROWS], own_integer(_MOST_ROWS)), BigInteger())
+    few = cast(func.least(there.c[ROWS], own_integer(MOST_ROWS)), BigInteger())
     summed = [_cut(func.sum(there.c[ROWS])).label("added")]
     if squares:
         summed.append(_cut(func.sum(infix(few, "*", few, BIGINT))).label("squares"))

@@ -14,7 +14,8 @@ from samples import draws
 from sqlalchemy import URL, Select, column, select, table
 from sqlalchemy.dialects import postgresql
 
-from gateway.engines.sql.count_norms import ROWS, count_norms
+from gateway.engines.sql.clip_weights import ROWS
+from gateway.engines.sql.count_norms import count_norms
 from gateway.engines.sql.partial_select import UNIT, Dialect
 from gateway.sensitivity.norm_buckets import (
     BUCKETS,
