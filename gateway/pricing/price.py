@@ -35,6 +35,7 @@ from gateway.policy.decide import Decision
 from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn, NullItem
+from gateway.results.clipped_scopes import clip_notices, clipped_scopes
 from gateway.results.columns import in_ranges
 from gateway.results.rollup import PricedRelease
 from gateway.results.rounding import RoundedColumn
@@ -229,7 +230,11 @@ def estimate_price(
         ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
         for one, margin, missed in zip(cut.result or (), margins, ranks, strict=True)
     )
-    notices = (*level_notices(query.decision.levels), *in_ranges(one.rolled for one in releases))
+    notices = (
+        *level_notices(query.decision.levels),
+        *in_ranges(one.rolled for one in releases),
+        *clip_notices(clipped_scopes(query.releases)),
+    )
     return Estimate(price, Delta(_delta(query)), columns, notices)
 
 

@@ -3,7 +3,8 @@
 The shape of a scope leaves it out: moving the end of a domain leaves queries comparable. But an answer is
 reused only if everything is declared as it was. That includes the unit path of a table, because another path gives
 its rows other units. It includes columns that a query does not name: two queries that read different columns of the
-same tables must be found equal.
+same tables must be found equal. It leaves out `values_per_unit`, because the digest of a slot says how far a unit moves a count of
+values; and digests of tables with one row of each unit stay what they were.
 """
 
 from gateway.catalog.tables import Column, Dataset, Table

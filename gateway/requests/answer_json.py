@@ -21,6 +21,7 @@ from gateway.requests.request import (
     Answer,
     AnswerColumn,
     CacheUse,
+    ClippedScope,
     Estimate,
     ExpectedColumn,
     PastQuestion,
@@ -310,7 +311,14 @@ def _privacy(answer: Answer) -> dict[str, Any]:
         **rho,
         "delta": display_number(answer.delta),
         "reused": _reused(answer.reused),
+        "clipped": [_clipped(one) for one in answer.clipped] or None,
     }
+
+
+def _clipped(scope: ClippedScope) -> dict[str, Any]:
+    """Which share is cut is not known."""
+    limit = double_json(scope.limit)
+    return {"over": scope.over, "limit": limit, "units": None, "rows": None}
 
 
 def _reused(way: CacheUse | None) -> str | None:

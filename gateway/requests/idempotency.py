@@ -25,7 +25,7 @@ from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import TextRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Emit, StateForged, ignore_event
-from gateway.requests.request import Answer, AnswerColumn, CacheUse
+from gateway.requests.request import Answer, AnswerColumn, CacheUse, ClippedScope
 from gateway.state.tables import FORGET, kept_answers, trail_records
 from gateway.trail.record import RecordKind
 from gateway.trail.seal import Seal, is_mac
@@ -153,6 +153,7 @@ def _parts(answer: Answer) -> Iterator[str]:
         "delta": answer.delta.ratio,
         "notices": answer.notices,
         "reused": None if answer.reused is None else answer.reused.value,
+        "clipped": [asdict(one) for one in answer.clipped],
     }
     yield "]," + json.dumps(said, separators=(",", ":"))[1:]
 
@@ -180,6 +181,8 @@ def answer_of(written: str) -> Answer:
         notices=tuple(said["notices"]),
         # answers from before reuse was introduced do not have this field
         reused=None if said.get("reused") is None else CacheUse(said["reused"]),
+        # nor do those from before there were clips
+        clipped=tuple(ClippedScope(**one) for one in said.get("clipped", [])),
     )
 
 

@@ -161,6 +161,15 @@ class AnswerColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ClippedScope:
+    """Rows and groups over which a unit has a norm, and the norm up to which it counts in full."""
+
+    over: str
+    unit: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Rows as PostgreSQL writes them, with an interval or None for every cell; all values are released."""
 
@@ -174,6 +183,7 @@ class Answer:
     delta: Delta
     notices: tuple[str, ...] = ()
     reused: CacheUse | None = None
+    clipped: tuple[ClippedScope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from gateway.noise.entropy import Entropy
 from gateway.pricing.accuracy import add_margins
 from gateway.pricing.price import AnalyzedQuery, estimate_price
 from gateway.requests.request import Answer, Estimate, Notice, NoticeDetail
+from gateway.results.clipped_scopes import clipped_scopes
 from gateway.results.columns import answer_columns, answer_intervals
 from gateway.results.constants import (
     ConstantTable,
@@ -75,6 +76,7 @@ def finish_query(
         )
     intervals = drop_small_intervals(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
+    clipped = clipped_scopes(query.releases)
     answer = Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
@@ -91,6 +93,7 @@ def finish_query(
             )
         ),
         reused=bill.quote.reused,
+        clipped=clipped,
     )
     repeats.keep_answer(done, answer)
     return answer

@@ -5,7 +5,7 @@ the lines that REST and the command line show, and the NOTICE messages of a conn
 
 - `full`: a summary, then each line as a NOTICE of its own.
 - `brief`: one NOTICE. The summary is its message, with the reuse of earlier answers. Lines that say what the answer is
-  not are its DETAIL, and advice about columns that are mostly noise is its HINT.
+  not, and which persons count with less weight, are its DETAIL, and advice about columns that are mostly noise is its HINT.
 - `off`: only the lines that say that the answer is not what the statement asks for: a key that is read more coarsely, a
   result in ranges, an item that is NULL, a probe that read nothing. Silence there would mislead; `client_min_messages`
   is the client's own way to hear of nothing at all.
@@ -24,6 +24,7 @@ from gateway.budget.report import QuotaBalance
 from gateway.intervals.digits import margin_text
 from gateway.policy.levels import level_notices
 from gateway.requests.request import Notice, NoticeDetail
+from gateway.results.clipped_scopes import clip_notices, clipped_scopes
 from gateway.results.columns import ColumnMargin, in_ranges, widest_margins
 from gateway.results.constants import UNDEFINED
 from gateway.stages.purchase import Bill, Released
@@ -33,9 +34,12 @@ _MOST_COLUMNS: Final = 8
 
 
 class NoticeKind(Enum):
-    """What a line speaks of: an answer that differs from the statement, an earlier answer, or noise."""
+    """What a line speaks of: an answer that differs from the statement, persons who count with less weight, an earlier
+    answer, or noise.
+    """
 
     DIFFERENT = "different"
+    CLIPPED = "clipped"
     REUSED = "reused"
     NOISE = "noise"
 
@@ -55,6 +59,7 @@ def notice_lines(
         (NoticeKind.DIFFERENT, (*map(str, query.nulled), *query.cut.notices)),
         (NoticeKind.REUSED, done.bill.notices),
         (NoticeKind.DIFFERENT, (*level_notices(query.decision.levels), *ranged)),
+        (NoticeKind.CLIPPED, clip_notices(clipped_scopes(query.releases))),
         (NoticeKind.NOISE, (*done.notices, *simulated)),
         (NoticeKind.DIFFERENT, (UNDEFINED,) if undefined or done.undefined else ()),
     )
@@ -72,8 +77,8 @@ def connection_notices(
     if detail is NoticeDetail.FULL:
         summary = _summary(done, (), quota)
         return tuple(map(Notice, (*filter(None, [summary]), *(text for _, text in said))))
-    reused = _texts(said, NoticeKind.REUSED)
-    first, *more = (*filter(None, [_summary(done, reused, quota)]), *different, "")
+    reused, clipped = _texts(said, NoticeKind.REUSED), _texts(said, NoticeKind.CLIPPED)
+    first, *more = (*filter(None, [_summary(done, reused, quota)]), *different, *clipped, "")
     if not first:
         return ()
     return (Notice(first, tuple(filter(None, more)), _texts(said, NoticeKind.NOISE)),)

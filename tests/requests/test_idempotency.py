@@ -18,7 +18,7 @@ from gateway.columnar.texts import TextRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
 from gateway.requests.idempotency import LONGEST_TEXT, StoredAnswers, answer_of, answer_text
-from gateway.requests.request import Answer, AnswerColumn, CacheUse
+from gateway.requests.request import Answer, AnswerColumn, CacheUse, ClippedScope
 from gateway.state.open import StateUrls
 from gateway.state.tables import kept_answers
 from gateway.trail.chain import ChainKey
@@ -94,6 +94,7 @@ FULL = Answer(
     delta=Delta.parse("1e-9"),
     notices=("a notice",),
     reused=CacheUse.ROLLUP,
+    clipped=(ClippedScope("visits by day", "patient", 8**0.5),),
 )
 
 

@@ -41,14 +41,27 @@ class ColumnShape(_Shape):
     rank_error: int | None = None
 
 
+class ClippedShape(_Shape):
+    """The norm up to which a unit counts in full, and over which tables and keys; null where a share is not known."""
+
+    over: str
+    limit: float
+    units: float | None
+    rows: float | None
+
+
 class PrivacyShape(_Shape):
-    """`reused` is how the answer came from answers that were given before, null where something was measured anew."""
+    """`reused` is how the answer came from answers that were given before, null where something was measured anew.
+
+    `clipped` is null where every unit counts in full.
+    """
 
     epsilon: float
     charged_epsilon: float
     rho: float | None = None
     delta: float
     reused: Way | None
+    clipped: list[ClippedShape] | None
 
 
 class WindowShape(_Shape):
@@ -188,7 +201,13 @@ ANSWER: Final[dict[str, Any]] = {
     ],
     "rows": [["east", 2489], ["north", 2517]],
     "intervals": [[None, [2429.0, 2549.0]], [None, [2457.0, 2577.0]]],
-    "privacy": {"epsilon": 0.05, "charged_epsilon": 0.05, "delta": 0.0, "reused": None},
+    "privacy": {
+        "epsilon": 0.05,
+        "charged_epsilon": 0.05,
+        "delta": 0.0,
+        "reused": None,
+        "clipped": None,
+    },
     "budget": {"accounts": [_ACCOUNT]},
     "notices": [],
 }

@@ -60,6 +60,7 @@ def test_query_answers_with_the_body_of_the_contract(asking: Asking) -> None:
         "charged_epsilon": 0.05,
         "delta": 0.0,
         "reused": None,
+        "clipped": None,
     }
     assert [one["account"] for one in told["budget"]["accounts"]] == [
         *("analyst:alice@clinic", "dataset:clinic"),
@@ -79,6 +80,7 @@ def test_query_tells_rho_and_delta_when_there_are_any(asking: Asking) -> None:
         "rho": 0.333333333333333,
         "delta": 1e-9,
         "reused": None,
+        "clipped": None,
     }
 
 

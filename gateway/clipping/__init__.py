@@ -1,0 +1,1 @@
+"""The clip of a release, chosen from a released histogram of norms."""

@@ -1,0 +1,120 @@
+"""The choice of a clip: c* minimises the squared error of a cell, (L(c)/K)² + (s·c)², over c = 1, √2, 2, 2√2, …
+
+L(c) is the number of rows that weights take away under the clip c: the sum over the buckets of a histogram of norms of
+units · rows · (1 - c/norm) where the norm is above c. K is the number of cells, and s is the standard deviation of the
+noise of a count in each cell at c = 1. A large c needs much noise, a small one loses many rows.
+
+Units with the most rows are too few to stand out of the histogram's noise. So the tail beyond the last visible bucket
+is continued geometrically. Its ratio is fitted to the last visible buckets and to the noisy ones behind them.
+
+INVARIANT: the choice is a function of the released histogram and of public numbers. Every c is sound, whatever the histogram
+says: only the error depends on it. docs/proofs/clip_choice.md.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+from gateway.clipping.norm_histogram import NormBucket, NormHistogram, norm_of
+from gateway.sensitivity.norm_buckets import BUCKETS
+
+_RATIOS: Final = tuple(each / 100 for each in range(2, 71, 2))
+"""Ratios of one bucket of the tail to the one before. With higher ones the tail would have more rows than all buckets."""
+_BEFORE: Final = 2
+_BEHIND: Final = 4
+_CONTINUED: Final = 6
+"""The tail is continued for so many buckets, up to 8 times the last visible norm."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellNoise:
+    """The cells of a release, and the standard deviation of a count in each of them under a clip of 1."""
+
+    cells: int
+    std: float
+
+    def __post_init__(self) -> None:
+        if self.cells < 1 or not self.std > 0:
+            raise ValueError("a release has at least one cell, and noise")
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """What a clip takes away: the share of units that it concerns, the share of rows, and their number."""
+
+    units: float
+    rows: float
+    lost: float
+
+
+def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int, default: int) -> int:
+    """c² of the best clip up to `largest`; that of `default` where no bucket stands out of the noise."""
+    if not histogram.visible:
+        return default * default
+    buckets = _bounded([*histogram.buckets, *_tail(histogram)], noise.cells)
+    squares = [1 << bits for bits in range(2 * largest.bit_length() - 1)]
+
+    def error(square: int) -> float:
+        return (_lost(buckets, sqrt(square)) / noise.cells) ** 2 + noise.std**2 * square
+
+    return min(squares, key=error)
+
+
+def clipped_by(histogram: NormHistogram, square: int) -> Clipped | None:
+    """What the visible buckets lose under this clip; None where nothing is visible."""
+    buckets, clip = histogram.buckets, sqrt(square)
+    units = sum(one.units for one in buckets)
+    rows = sum(one.units * one.rows for one in buckets)
+    if units <= 0 or rows <= 0:
+        return None
+    above = sum(one.units for one in buckets if one.norm > clip)
+    lost = _lost(buckets, clip)
+    return Clipped(_share(above, units), _share(lost, rows), lost)
+
+
+def _lost(buckets: Sequence[NormBucket], clip: float) -> float:
+    """L(c). Noise below zero may outweigh the rest, but no clip adds rows."""
+    kept = (one for one in buckets if one.norm > clip)
+    return max(0.0, sum(one.units * one.rows * (1 - clip / one.norm) for one in kept))
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, max(0.0, part / whole))
+
+
+def _bounded(buckets: Sequence[NormBucket], cells: int) -> list[NormBucket]:
+    """Rows in K cells are √K times their norm at most."""
+    most = sqrt(cells)
+    return [NormBucket(one.units, one.norm, min(one.rows, one.norm * most)) for one in buckets]
+
+
+def _tail(histogram: NormHistogram) -> Iterator[NormBucket]:
+    """Buckets behind the visible ones while they would have a unit; more units than are shown would stand out."""
+    ratio, units = _ratio(histogram), histogram.buckets[-1].units
+    end = min(BUCKETS, histogram.visible + _CONTINUED)
+    for place in range(histogram.visible, end):
+        units *= ratio
+        if units < 1:
+            return
+        yield NormBucket(min(units, histogram.seen), norm_of(place), histogram.rows_of(place))
+
+
+def _ratio(histogram: NormHistogram) -> float:
+    """The ratio of least squares, from the highest of the last visible buckets on, and none above the last step."""
+    count = histogram.visible
+    units = [each / histogram.unit for each in histogram.units]
+    first = max(0, count - 1 - _BEFORE)
+    first = max(range(first, count), key=lambda place: units[place])
+    fitted = min(_RATIOS, key=lambda ratio: _misfit(units[first : count + _BEHIND], ratio))
+    if count > 1 and units[count - 2] >= histogram.seen:
+        return min(fitted, units[count - 1] / units[count - 2])
+    return fitted
+
+
+def _misfit(units: Sequence[float], ratio: float) -> float:
+    """The squares that the best geometric sequence with this ratio leaves."""
+    powers = [ratio**step for step in range(len(units))]
+    product = sum(each * power for each, power in zip(units, powers, strict=True))
+    scale = max(0.0, product / sum(power * power for power in powers))
+    return sum((each - scale * power) ** 2 for each, power in zip(units, powers, strict=True))

@@ -1,0 +1,187 @@
+"""The chosen clip is nearly as good as the best one in hindsight, and never depends on more than the histogram."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pytest
+from clipping.populations import LARGEST, POPULATIONS, SQUARES, Counts, Question
+from laws import for_each
+from samples import draws
+
+from gateway.clipping.choose_clip import CellNoise, choose_clip, clipped_by
+from gateway.clipping.norm_histogram import NormHistogram
+from gateway.noise.mechanism import DiscreteGaussian
+from gateway.sensitivity.norm_buckets import BUCKETS, UNIT
+
+WIDE = DiscreteGaussian(Fraction(5_000**2))
+NARROW = DiscreteGaussian(Fraction(1))
+CELLS = CellNoise(10, 5.0)
+
+
+@pytest.fixture(scope="module")
+def counted() -> Mapping[str, Counts]:
+    return {name: make() for name, make in POPULATIONS.items()}
+
+
+def chosen(question: Question, seed: object) -> int:
+    return choose_clip(question.histogram(seed), question.noise, LARGEST, 4)
+
+
+def regret(question: Question) -> float:
+    """The root of the mean squared error over many histograms, relative to the best clip in hindsight."""
+    errors = [question.error(chosen(question, seed)) for seed in range(draws(40))]
+    return sqrt(float(np.mean(np.square(errors)))) / question.best()
+
+
+def histogram(
+    units: Mapping[int, int], spread: float = 0.5, noise: DiscreteGaussian = NARROW
+) -> NormHistogram:
+    """So many units in these buckets, with all rows of one in one group (0) or each in its own (1)."""
+    held = [UNIT * units.get(place, 0) for place in range(BUCKETS)]
+    return NormHistogram(tuple(held), tuple(round(one * (spread - 0.5)) for one in held), noise)
+
+
+@for_each(
+    ("name", "most"),
+    [
+        ("clinic by diagnosis", 1.4),
+        (
+            "clinic by year",
+            2.3,
+        ),  # 12 patients have 2 % of all visits, and no histogram shows so few
+        ("clinic by month", 1.4),
+        ("zipf by category", 1.45),
+        ("zipf by month", 1.4),
+        ("retail by category", 1.4),
+        ("retail by month", 1.4),
+    ],
+)
+def test_chosen_clip_is_nearly_the_best_in_hindsight(
+    counted: Mapping[str, Counts], name: str, most: float
+) -> None:
+    """Gaussian noise, at prices from a tenth to one: a factor of √2 is one step of the clips."""
+    for epsilon in (Fraction(1, 10), Fraction(1)):
+        question = Question(counted[name], epsilon, pure=False)
+        assert regret(question) <= most, epsilon
+
+
+@for_each(
+    ("name", "most"),
+    [
+        ("clinic by diagnosis", 1.4),
+        ("clinic by year", 2.0),
+        ("clinic by month", 1.4),
+        ("zipf by category", 1.5),
+        ("zipf by month", 1.4),
+        ("retail by category", 1.4),
+        ("retail by month", 1.4),
+    ],
+)
+def test_chosen_clip_is_nearly_the_best_in_hindsight_under_laplace_noise(
+    counted: Mapping[str, Counts], name: str, most: float
+) -> None:
+    """The histogram of a pure ledger is coarser, because its noise has longer tails."""
+    for epsilon in (Fraction(1, 2), Fraction(1)):
+        question = Question(counted[name], epsilon, pure=True)
+        assert regret(question) <= most, epsilon
+
+
+@for_each("fixed", [1, 4**2, 1024**2])
+def test_fixed_clip_is_far_from_the_best_for_some_population(
+    counted: Mapping[str, Counts], fixed: int
+) -> None:
+    """The negative control: no clip that is chosen without looking is near the best everywhere."""
+    worst = 0.0
+    for name in POPULATIONS:
+        for epsilon in (Fraction(1, 10), Fraction(1)):
+            question = Question(counted[name], epsilon, pure=False)
+            worst = max(worst, question.error(fixed) / question.best())
+    assert worst > 2
+
+
+def test_choice_is_the_default_when_nothing_stands_out_of_the_noise() -> None:
+    """Noise alone, negative counts, and an empty table tell nothing of anybody."""
+    question = Question(np.array([[1]]), Fraction(1, 10), pure=False)
+    for default in (1, 4, 64):
+        for one in (question.histogram("one unit"), histogram({}), histogram({3: -50, 7: -9})):
+            assert one.visible == 0
+            assert choose_clip(one, CELLS, LARGEST, default) == default * default
+            assert clipped_by(one, default * default) is None
+
+
+def test_one_unit_with_very_many_rows_does_not_raise_the_clip() -> None:
+    """A unit with 2^30 rows is one unit: it must not decide how much noise all others have."""
+    others = {0: 5_000, 2: 3_000, 4: 500}
+    one = histogram({**others, 60: 1}, noise=WIDE)
+    assert choose_clip(one, CELLS, LARGEST, 4) == choose_clip(
+        histogram(others, noise=WIDE), CELLS, LARGEST, 4
+    )
+    assert choose_clip(one, CELLS, LARGEST, 4) <= 64
+
+
+def test_clip_follows_units_with_many_rows_when_they_are_many() -> None:
+    """The same bucket with many units stands out, and the clip rises as far as it may."""
+    many = histogram({0: 5_000, 20: 2_000}, spread=0.0, noise=WIDE)
+    assert choose_clip(many, CELLS, LARGEST, 4) == 2**20
+    assert choose_clip(many, CELLS, 64, 4) == 64**2
+
+
+def test_clip_is_one_when_every_unit_has_one_row() -> None:
+    """Nothing is lost under the smallest clip, and it has the least noise."""
+    assert choose_clip(histogram({0: 5_000}), CELLS, LARGEST, 4) == 1
+
+
+@for_each(("cells", "std"), [(1, 1.0), (100, 1.0), (10_000, 1.0), (100, 100.0)])
+def test_clip_falls_with_more_cells_and_with_more_noise(cells: int, std: float) -> None:
+    """The same rows are lost in more cells, each of which has the whole noise."""
+    one = histogram({0: 4_000, 4: 3_000, 8: 1_500, 10: 400, 12: 100})
+    here = choose_clip(one, CellNoise(cells, std), LARGEST, 4)
+    assert choose_clip(one, CellNoise(10 * cells, std), LARGEST, 4) <= here
+    assert choose_clip(one, CellNoise(cells, 10 * std), LARGEST, 4) <= here
+
+
+def test_choice_is_a_function_of_the_released_histogram_alone() -> None:
+    """Two databases with one released histogram have one clip: it is post-processing."""
+    first, second = (
+        Question(np.array(rows), Fraction(1), pure=False) for rows in ([[1, 1]] * 9, [[5, 0]] * 9)
+    )
+    released = first.histogram("the same")
+    copied = NormHistogram(released.units, released.spreads, released.noise)
+    assert second.histogram("the same") != released
+    assert choose_clip(copied, CELLS, LARGEST, 4) == choose_clip(released, CELLS, LARGEST, 4)
+
+
+def test_clipped_shares_are_those_of_the_rows_that_weights_take() -> None:
+    """Without noise, and with one norm in each bucket, shares are exact."""
+    one = histogram({0: 300, 1: 100}, spread=1.0)
+    told = clipped_by(one, 1)
+    assert told is not None
+    assert told.units == pytest.approx(100 / 400)
+    assert told.lost == pytest.approx(100 * 2 * (1 - 1 / sqrt(2)))
+    assert told.rows == pytest.approx(told.lost / (300 + 200))
+    untouched = clipped_by(one, 2)
+    assert untouched is not None
+    assert (untouched.units, untouched.rows, untouched.lost) == (0, 0, 0)
+
+
+def test_clipped_shares_stay_between_nothing_and_all_under_noise(
+    counted: Mapping[str, Counts],
+) -> None:
+    """A share is a number that a person can read, whatever the noise does."""
+    question = Question(counted["retail by month"][:300], Fraction(1, 10), pure=True)
+    for seed in range(draws(200)):
+        for square in SQUARES[::4]:
+            told = clipped_by(question.histogram(seed), square)
+            if told is not None:
+                assert 0 <= told.units <= 1
+                assert 0 <= told.rows <= 1
+                assert told.lost >= 0
+
+
+@for_each(("cells", "std"), [(0, 1.0), (10, 0.0), (10, -1.0), (10, float("nan"))])
+def test_noise_of_cells_is_refused_when_there_is_none(cells: int, std: float) -> None:
+    """Without noise every clip would be too small."""
+    with pytest.raises(ValueError, match="a release has"):
+        CellNoise(cells, std)
