@@ -8,8 +8,8 @@ the clinic of the demo.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-# so dear that a draw other than 0 has a probability below e^-1000, whatever is measured
-PRICE: Final = "1e30"
+# so dear that a draw other than 0 has a probability below e^-25, whatever is measured
+PRICE: Final = "1e36"
 SUBJECTS: Final = """
 alice: {role: researcher, purposes: [care-quality], region: north}
 bob: {role: regional, purposes: [care-quality], region: north}
@@ -76,6 +76,7 @@ access:
 audit: @AUDIT@
 reuse: @REUSE@
 limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
+clip: {default: 1024}
 """
 NO_AUDIT: Final = "{min_units: 1, narrow_cells: 0, opaque_predicates: allow}"
 NO_REUSE: Final = "{max_age: 0d}"
@@ -107,7 +108,7 @@ def policy(
         "MECHANISM": mechanism,
         "GROUPS": str(groups),
         "PRICE": price,
-        "BUDGET": budget or "1e34",
+        "BUDGET": budget or "1e40",
     }
     return clinic_policy(said)
 

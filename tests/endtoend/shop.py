@@ -33,7 +33,7 @@ from gateway.requests.request import Answer, Request
 
 HOST: Final = "127.0.0.1"
 POSTGRESQL, DUCKDB = "shop", "shop_file"
-_BUDGET: Final = "1e34"
+_BUDGET: Final = "1e40"
 SCHEMA: Final = """
 CREATE SCHEMA sales; CREATE SCHEMA hr; CREATE SCHEMA "Back Office";
 CREATE TABLE regions (region varchar PRIMARY KEY, country varchar);
@@ -110,6 +110,7 @@ tables:
       salary: {type: integer, class: sensitive, domain: {between: [0, 100]}}
   @FIRST@.regions: {public: true}
 audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
+clip: {default: 1024}
 access:
   - id: analysts
     effect: permit
