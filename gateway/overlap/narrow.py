@@ -28,7 +28,7 @@ from gateway.overlap.history import RegionEntry
 from gateway.overlap.known_sizes import KnownSizes, total_of
 from gateway.policy.policy import Auditing
 from gateway.regions.boxes import Axes, Side, box_share, hull_cells
-from gateway.regions.cells import axis_width, is_fine, without_null
+from gateway.regions.cells import Cells, axis_width, is_fine, union, without_null
 
 MINOR_PART: Final = 0.25
 SLIVER: Final = 0.05
@@ -123,36 +123,42 @@ def has_few_cells(
     most: int,
     apart: frozenset[str] = frozenset(),
 ) -> bool:
-    """True if the parts are cut out along fine axes other than `apart`, and have at most so many cells there."""
-    if not most or len(parts) > most:
+    """True if the parts are cut out along fine axes other than `apart`, and have at most so many cells there.
+
+    INVARIANT: a part of a narrow box is narrow. Conditions on further columns make a box smaller or divide it; they never make
+    it wider. So each box counts on the axis on which it has the fewest cells, and a cell of several boxes counts once.
+    """
+    if not most:
         return False
     around = hull_cells(minuend, axes)
-    total = 0
+    found: dict[str, Cells] = {}
     for one in parts:
-        part = {name: cells for name, cells in one.items() if name not in apart} if apart else one
-        cells = _cells(part, around, axes)
-        if cells is None:
+        name = _finest(one, around, axes, apart)
+        if name is None:
             return False
-        total += cells
+        found[name] = union(found[name], one[name]) if name in found else one[name]
+    total = 0
+    for name, cells in found.items():
+        wide = axis_width(cells, axes[name])
+        if wide is None:
+            return False
+        total += wide
     return total <= most
 
 
-def _cells(part: Side, around: Side, axes: Axes) -> int | None:
-    """The fewest cells of the box on one of those fine axes on which it is smaller than `around`; None for none or many.
-
-    INVARIANT: a part of a narrow box is narrow. Conditions on further columns make a box smaller, never wider.
-    """
-    found: int | None = None
+def _finest(part: Side, around: Side, axes: Axes, apart: frozenset[str]) -> str | None:
+    """Of those fine axes on which the box is smaller than `around`, the one with the fewest cells; None for none or many."""
+    found: list[tuple[int, str]] = []
     for name, cells in part.items():
-        if not is_fine(axes[name]):
+        if name in apart or not is_fine(axes[name]):
             continue
         whole = around.get(name)
         if whole is not None and without_null(whole) == without_null(cells):
             continue
         wide = axis_width(cells, axes[name])
         if wide is not None:
-            found = wide if found is None else min(found, wide)
-    return found
+            found.append((wide, name))
+    return min(found)[1] if found else None
 
 
 def narrowest_axis(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:

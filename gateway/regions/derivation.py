@@ -36,7 +36,8 @@ from gateway.regions.names import region_text, shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of, truth_of
 from gateway.regions.region import Region
-from gateway.regions.relation import Atom, Relation, is_met, is_small
+from gateway.regions.region_work import WorkSpent
+from gateway.regions.relation import Atom, Relation, is_met
 from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import member_of, value_of
 
@@ -168,16 +169,19 @@ class Derivation:
         )
         return frozenset((*flags, *self._chosen))
 
-    def tests_few(self, names: Iterable[str]) -> bool:
-        """Whether a condition in an aggregate behind these bases, or its opposite, has few values."""
-        for name in sorted(self.made_of(names) & self.measures.keys()):
-            for given in self.measures[name].scalars:
-                for one in walk_scalar(given):
-                    if one.type.family is Family.BOOLEAN and not isinstance(one, Literal):
-                        truth = truth_of(normal(one), self.bases)
-                        if is_small(truth.true) or is_small(truth.false):
-                            return True
-        return False
+    def tested(self, names: Iterable[str]) -> tuple[Region, ...] | None:
+        """Where conditions in aggregates behind these bases are true, and where they are false; None if that is too much work."""
+        found: list[Region] = []
+        try:
+            for name in sorted(self.made_of(names) & self.measures.keys()):
+                for given in self.measures[name].scalars:
+                    for one in walk_scalar(given):
+                        if one.type.family is Family.BOOLEAN and not isinstance(one, Literal):
+                            truth = truth_of(normal(one), self.bases)
+                            found += (truth.true, truth.false)
+        except WorkSpent:
+            return None
+        return tuple(found)
 
     def made_of(self, names: Iterable[str]) -> frozenset[str]:
         """These bases and all bases behind them."""

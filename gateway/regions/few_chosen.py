@@ -79,7 +79,7 @@ def _chosen(name: str, followed: ResolvedPlan) -> Iterator[_Chosen]:
     if behind is None:
         return
     rows, measure = behind
-    if is_small(rows.region):
+    if all(is_small(Region(rows.region.axes, (box,))) for box in rows.region.boxes):
         return  # few persons have any row
     regions = tuple(dict.fromkeys(regions_of(measure, rows)))
     small = [one for one in regions if is_small(one)]

@@ -359,11 +359,12 @@ class Lineage(Derivation):
         every = tuple(
             replace(one, conditions=(*one.conditions, *conditions)) for one in inside or (inner,)
         )
-        regions = [self.region(one) for one in every]
         read = {each for one in every for part in one.conditions for each in column_ids(part)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
-        small = any(map(is_small, regions)) or self.tests_few(read)
-        opaque = told is LinkKind.OTHER or inside is None or not all(map(is_readable, regions))
+        tested = self.tested(read)
+        asked = [*map(self.region, every), *(tested or ())]
+        small, unread = any(map(is_small, asked)), not all(map(is_readable, asked))
+        opaque = told is LinkKind.OTHER or inside is None or tested is None or unread
         quasi = any(self.bases[one].quasi for one in read) and (opaque or small)
         kept = Field(name, BOOLEAN)
         # a person who has such a row is one of few if the conditions are small

@@ -16,7 +16,7 @@ from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
 from gateway.regions.region import Region
-from gateway.regions.time_differences import dependent_axes, is_difference
+from gateway.regions.time_differences import dependent_axes
 
 OUTER: Final = "left join"
 """How the link of an outer join begins."""
@@ -178,7 +178,7 @@ def _is_few(cells: Cells, axis: RegionAxis) -> bool:
     if axis.kind is AxisKind.NAMES:
         found = cell_count(cells, axis) if axis.quasi else None
         return found is not None and found <= _FINE
-    if is_only_null(cells) or (axis.column is None and not is_difference(axis)):
+    if is_only_null(cells):
         return False
     found = cell_count(without_null(cells), axis)
     if found is None or found > _FEW:

@@ -142,3 +142,18 @@ def test_choice_beside_conditions_of_too_many_boxes_is_opaque() -> None:
     narrower = f"SELECT {choice} FROM {joined} WHERE ({squares}) AND region <> 'south'"
     walk = walked(Asked("choice", "clinic", (("alice", sql), ("alice", narrower))), DEFAULTS)
     assert walk.refusal is not None
+
+
+def test_long_condition_in_an_aggregate_below_exists_is_opaque() -> None:
+    """It is too much work while the plan is followed down, too: the condition is opaque, and nothing fails."""
+    long = " OR ".join(
+        f"(extract(day FROM visit_date) <> {one % 28 + 1} AND extract(dow FROM visit_date) <> {one % 7}"
+        f" AND cost > {7 * one})"
+        for one in range(40)
+    )
+    counted = f"SELECT patient_id, COUNT(*) FILTER (WHERE {long}) AS n FROM visits GROUP BY 1"
+    sql = (
+        "SELECT COUNT(*) FROM patients p WHERE NOT EXISTS"
+        f" (SELECT 1 FROM ({counted}) t WHERE t.patient_id = p.patient_id AND n > 0)"
+    )
+    assert any(one.unreadable for one in scopes("clinic", sql))

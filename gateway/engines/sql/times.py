@@ -30,7 +30,7 @@ from gateway.engines.sql.pieces import (
     null_outside,
     when,
 )
-from gateway.engines.sql.zoned_times import ZONED, shown_in_utc
+from gateway.engines.sql.zoned_times import ZONED, shown_in_utc, utc_timestamp
 from gateway.functions.calendar import instant_at, moment_at
 from gateway.functions.time_bins import bins_of
 from gateway.plan.fields import TIMESTAMPTZ
@@ -62,7 +62,11 @@ def _age(rendering: Rendering, call: Call) -> Sql:
 
 def _truncated(rendering: Rendering, call: Call) -> Sql:
     field = cast(literal(_word(call.parts[0]), Text()), Text())
-    return func.date_trunc(field, as_timestamp(rendering, call.parts[1]), type_=STAMP)
+    moment = as_timestamp(rendering, call.parts[1])
+    if rendering.dialect == "duckdb" and call.parts[1].type.kind is not Kind.TIMESTAMPTZ:
+        # of a column itself DuckDB 1.5 says `<>` to a time within a unit, and so `NOT =`, is true of NULL
+        moment = utc_timestamp(rendering.dialect, moment)
+    return func.date_trunc(field, moment, type_=STAMP)
 
 
 def _binned(rendering: Rendering, call: Call) -> Sql:

@@ -1156,3 +1156,31 @@ SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, 5 - COUNT(*) FILTE
 -- title: the greatest number of visits of one cost on a day
 SELECT COUNT(*) FROM patients;
 SELECT COUNT(*) FROM (SELECT patient_id, MAX(m) AS n FROM (SELECT patient_id, visit_date, COUNT(*) FILTER (WHERE cost = 308.71) AS m FROM visits GROUP BY 1, 2) a GROUP BY 1) t WHERE n = 0;
+
+-- title: everybody but one cost, divided by an OR over other columns
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits WHERE NOT (cost = 308.71 AND (visit_date > DATE '2020-01-05' OR diagnosis = 'flu'));
+
+-- title: nobody who has a largest income of one value, in NOT IN
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM patients GROUP BY 1 HAVING MAX(income) = 52311);
+
+-- title: nobody who has a largest cost of one value, in NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t WHERE t.patient_id = p.patient_id AND t.m = 308.71
+);
+
+-- title: nobody with a rare diagnosis, by a pattern in an aggregate below NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM (SELECT patient_id, COUNT(*) FILTER (WHERE (cost - 308.71) * (cost - 308.71) < 0.00001) AS n FROM visits GROUP BY 1) t
+  WHERE t.patient_id = p.patient_id AND t.n > 0
+);
+
+-- title: nobody with one cost among rows of which a corner is small
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost = 1 OR visit_date > DATE '2020-01-01' GROUP BY 1) t;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM visits WHERE cost = 1 OR visit_date > DATE '2020-01-01' GROUP BY 1
+  HAVING COUNT(*) FILTER (WHERE cost = 308.71) = 0
+) t;
