@@ -31,7 +31,7 @@ from gateway.sensitivity.formulas import Formula, Linear
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 DRAWS = draws(1_000, fewest=500)
-DRAWS_OF_HALF = min(DRAWS, 500)  # with half the noise more than a fifth misses: that shows sooner
+DRAWS_OF_HALF = min(DRAWS, 900)  # with half the noise about a fifth misses: that shows sooner
 MANY = 10**14  # in each measurement: people enough that no count may be 0
 MISSED = 0.06  # as in tests/privacy/test_interval_coverage.py: at most
 ALPHA = 1e-8
