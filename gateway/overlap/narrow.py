@@ -7,8 +7,8 @@ The residual D is what one region has and the other has not. It is narrow
     the number minus twice the deviation of the noise is not below: otherwise an answer whose noise happened to be large
     would open a way to the person in it. Between the two, (b) and (c) decide.
 (b) by cells: otherwise, if D is cut out of the minuend along axes with many cells, and has at most `narrow_cells` there.
-    The axis with the fewest decides for each box: adding `region = 'north'` or `income > 5` to a date of birth makes D
-    smaller, not wider.
+    Each box counts on that axis on which all together have the fewest: adding `region = 'north'` or `income > 5` to a
+    date of birth makes D smaller, not wider.
 (c) by share: otherwise, if the count of the minuend, or of the tightest counted region around D, gives fewer than
     `min_units` people for as many of its cells as D has. D is at most half of its minuend, if the minuend's count is
     taken, and at most a twentieth, if another region's is: a larger part was asked about openly.
@@ -32,6 +32,7 @@ from gateway.regions.cells import Cells, axis_width, is_fine, union, without_nul
 
 MINOR_PART: Final = 0.25
 SLIVER: Final = 0.05
+_MOST_TRIED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,29 +127,74 @@ def has_few_cells(
     """True if the parts are cut out along fine axes other than `apart`, and have at most so many cells there.
 
     INVARIANT: a part of a narrow box is narrow. Conditions on further columns make a box smaller or divide it; they never make
-    it wider. So each box counts on the axis on which it has the fewest cells, and a cell of several boxes counts once.
+    it wider. So the boxes are counted on those axes that together give the fewest cells: each box on one of its own, and a
+    cell of several boxes once. `income = 52311` beside an OR over years and regions is two boxes with one income.
     """
     if not most:
         return False
     around = hull_cells(minuend, axes)
-    found: dict[str, Cells] = {}
+    boxes: list[dict[str, Cells]] = []
     for one in parts:
-        name = _finest(one, around, axes, apart)
-        if name is None:
+        narrow = _narrow_cells(one, around, axes, apart, most)
+        if not narrow:
             return False
-        found[name] = union(found[name], one[name]) if name in found else one[name]
-    total = 0
-    for name, cells in found.items():
-        wide = axis_width(cells, axes[name])
-        if wide is None:
-            return False
-        total += wide
-    return total <= most
+        if narrow not in boxes:
+            boxes.append(narrow)
+    return _Counting(boxes, axes, most).is_possible({}, 0)
 
 
-def _finest(part: Side, around: Side, axes: Axes, apart: frozenset[str]) -> str | None:
-    """Of those fine axes on which the box is smaller than `around`, the one with the fewest cells; None for none or many."""
-    found: list[tuple[int, str]] = []
+class _Counting:
+    """Looks for axes of boxes on which all of them have at most so many cells."""
+
+    def __init__(self, boxes: Sequence[dict[str, Cells]], axes: Axes, most: int) -> None:
+        self._boxes = boxes
+        self._axes = axes
+        self._most = most
+        self._tried = 0
+
+    def is_possible(self, counted: dict[str, Cells], first: int) -> bool:
+        """True if the boxes from `first` on fit beside the cells that are counted.
+
+        A box that adds no cell is counted at once, every other adds one: with `narrow_cells: 1` there is one choice to
+        make. A large `narrow_cells` may leave more than can be looked at: then nothing shows that the boxes are wide.
+        """
+        taken = self._width(counted)
+        for at in range(first, len(self._boxes)):
+            ways = self._ways(counted, self._boxes[at])
+            if len(ways) == 1 or (ways and ways[0][0] == taken):
+                taken, name, together = ways[0]
+                counted = {**counted, name: together}
+                continue
+            for _, name, together in ways:
+                self._tried += 1
+                beside = {**counted, name: together}
+                if self._tried > _MOST_TRIED or self.is_possible(beside, at + 1):
+                    return True
+            return False
+        return True
+
+    def _ways(
+        self, counted: dict[str, Cells], box: dict[str, Cells]
+    ) -> list[tuple[int, str, Cells]]:
+        """The axes on which the box still fits: how many cells are counted then, and which there; the fewest first."""
+        found: list[tuple[int, str, Cells]] = []
+        for name, cells in box.items():
+            together = union(counted[name], cells) if name in counted else cells
+            wide = self._width({**counted, name: together})
+            if wide <= self._most:
+                found.append((wide, name, together))
+        return sorted(found, key=lambda way: way[:2])
+
+    def _width(self, counted: dict[str, Cells]) -> int:
+        widths = [axis_width(cells, self._axes[name]) for name, cells in counted.items()]
+        return sum(self._most + 1 if wide is None else wide for wide in widths)
+
+
+def _narrow_cells(
+    part: Side, around: Side, axes: Axes, apart: frozenset[str], most: int
+) -> dict[str, Cells]:
+    """The cells of the box on those fine axes on which it is smaller than `around` and has at most so many."""
+    found: dict[str, Cells] = {}
     for name, cells in part.items():
         if name in apart or not is_fine(axes[name]):
             continue
@@ -156,9 +202,9 @@ def _finest(part: Side, around: Side, axes: Axes, apart: frozenset[str]) -> str 
         if whole is not None and without_null(whole) == without_null(cells):
             continue
         wide = axis_width(cells, axes[name])
-        if wide is not None:
-            found.append((wide, name))
-    return min(found)[1] if found else None
+        if wide is not None and wide <= most:
+            found[name] = cells
+    return found
 
 
 def narrowest_axis(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:

@@ -20,12 +20,14 @@ from overlap.invented import (
     ranges,
     refusal,
     scope,
+    steps,
     where,
 )
 
 from gateway.errors import Code
 from gateway.overlap.auditor import History
 from gateway.overlap.known_sizes import KnownSize, total_of
+from gateway.overlap.narrow import has_few_cells
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
 from gateway.regions.cells import NameCells, StepCells
@@ -52,6 +54,33 @@ def test_residual_is_not_narrow_when_it_has_more_cells_than_the_policy_says() ->
     two_less = where((DAY, StepCells(((0, 99), (102, 29_999)))))
     assert refusal(two_less, [past(1, EVERYTHING)]) is None
     assert refusal(two_less, [past(1, EVERYTHING)], replace(RULES, narrow_cells=2)) is not None
+
+
+@pytest.mark.parametrize("name", ["a", "z"])
+def test_boxes_count_on_those_axes_that_give_the_fewest_cells_together(name: str) -> None:
+    """One day of one number or of one side is one day, whatever the columns are called; one more day is wide."""
+    other = steps(name, 0, 9_999)
+    either = where((other, ranges((7, 7)))).join(where((SIDE, names("north"))))
+    for last, narrow in ((100, True), (101, False)):
+        rest = either.meet(where((DAY, StepCells(((0, 99), (last + 1, 29_999))))))
+        told = refusal(rest, [past(1, either)])
+        assert (told is not None) is narrow
+
+
+def test_counting_of_many_boxes_ends() -> None:
+    """What leaves more choices than are looked at is narrow; a box without a narrow axis is wide at once."""
+    other = steps("z", 0, 9_999)
+    axes = {one.name: one for one in (DAY, other)}
+    boxes = [
+        {DAY.name: ranges((10 * at, 10 * at)), other.name: ranges((7 * at, 7 * at))}
+        for at in range(1_200)
+    ]
+    assert not has_few_cells(boxes, [{}], axes, 1)
+    assert not has_few_cells(boxes, [{}], axes, 3)
+    assert has_few_cells(boxes, [{}], axes, 1_200)
+    assert has_few_cells(boxes[:40], [{}], axes, 30)  # 2³⁰ choices
+    wide = {DAY.name: ranges((0, 40)), other.name: ranges((0, 40))}
+    assert not has_few_cells([*boxes[:40], wide], [{}], axes, 30)
 
 
 @pytest.mark.parametrize("coarse", ["north", "south"])

@@ -1184,3 +1184,12 @@ SELECT COUNT(*) FROM (
   SELECT patient_id FROM visits WHERE cost = 1 OR visit_date > DATE '2020-01-01' GROUP BY 1
   HAVING COUNT(*) FILTER (WHERE cost = 308.71) = 0
 ) t;
+
+-- title: one income in a year of birth or a region
+SELECT SUM(income) FROM patients WHERE birth_year = 1961 OR region = 'north';
+SELECT SUM(income) FROM patients WHERE (birth_year = 1961 OR region = 'north') AND income <> 52311;
+
+-- title: one day of visits that cost so much or were in a region
+SELECT SUM(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE v.cost = 5.00 OR p.region = 'north';
+SELECT SUM(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id
+WHERE (v.cost = 5.00 OR p.region = 'north') AND v.visit_date <> DATE '2024-03-05';
