@@ -165,12 +165,16 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
     yield from _results(before, after)
 
 
+def _said(default: int | None) -> str:
+    return "declared" if default is None else str(default)
+
+
 def _clipping(before: Policy, after: Policy) -> Iterator[Change]:
     was, now = before.clipping, after.clipping
     for label, first, second in (
         ("price", str(was.price), str(now.price)),
         ("max_age", format_duration(was.max_age), format_duration(now.max_age)),
-        ("default", str(was.default), str(now.default)),
+        ("default", _said(was.default), _said(now.default)),
         ("max", str(was.largest), str(now.largest)),
     ):
         if first != second:

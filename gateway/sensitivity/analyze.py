@@ -16,14 +16,21 @@ from gateway.sensitivity.analysis import (
     scale_formula,
 )
 from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
-from gateway.sensitivity.clip import Clip, Clips, clip_slot, units_clip, weight_bits
+from gateway.sensitivity.clip import (
+    Clip,
+    Clips,
+    clip_slot,
+    declared_square,
+    units_clip,
+    weight_bits,
+)
 from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
 from gateway.sensitivity.measurement import Rows, Units
 from gateway.sensitivity.summands import check_operands
 
-DEFAULT_CLIP: Final = 4
-"""c where nothing is known of a table's units: any c is sound."""
+LARGEST_CLIP: Final = 1 << 14
+"""The largest clip under which a weight has 16 bits."""
 _LEAST_UNITS: Final = 2  # what one unit alone has is never shown, however lucky its noise
 
 
@@ -34,13 +41,15 @@ def analyze_release(
     enumerated_groups: int,
     min_units: int,
     suppress_small: bool = False,
-    clip_square: int = DEFAULT_CLIP**2,
+    clip_square: int | None = None,
+    largest_square: int = LARGEST_CLIP**2,
 ) -> Analysis:
     """What is measured, and which groups come back; or the refusal. `plan` has one grouping set: see `rolled`.
 
     `pairs`: noise is Laplace's. `enumerated_groups` is the most groups that are listed. Groups that are found
     in the data need `min_units` units; with `suppress_small` those that are listed are counted, too, so that
-    the aggregates of small ones can be blanked. `clip_square` is c²: c is the norm of a unit's rows that counts in full.
+    the aggregates of small ones can be blanked. `clip_square` is c²: c is the norm of a unit's rows that counts in full; None:
+    that of the rows and groups that the policy declares, but no more than `largest_square`.
     """
     label = plan.child.label
     if not isinstance(label, Protected) or label.rows is None:
@@ -66,16 +75,24 @@ def analyze_release(
     made = Analysis(
         plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
     )
-    limit = Clip(clip_square, squares=not pairs, bits=weight_bits(clip_square))
-    return _clipped(made, limit) if clipped else made
+    if not clipped:
+        return made
+    squares = not pairs
+    square, own = clip_square, None
+    if square is None:
+        square, own = declared_square(label.rows, most, largest_square, squares=squares), most
+    return _clipped(made, Clip(square, squares, weight_bits(square)), own)
 
 
-def _clipped(analysis: Analysis, rows: Clip) -> Analysis:
-    """The analysis with weights: `slots` said what one row moves, or one unit."""
+def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
+    """The analysis with weights: `slots` said what one row moves, or one unit.
+
+    Counts of units in so many groups as are `declared` are not weighed down; None: the clip of rows holds for units too.
+    """
     groups, most = analysis.groups, analysis.groups_per_unit
     there = len(groups.keys) if isinstance(groups, EnumeratedGroups) else most
     # where a unit is declared to be in one group, that is its norm; whoever is in more weighs less
-    own = units_clip(rows, 1 if most == 1 else max(there, 1))
+    own = units_clip(rows, declared or (1 if most == 1 else max(there, 1)))
     units = own if own.lowers(there) else None
     slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
     wholes = [one.whole for slot in slots for one in slot.measurements]

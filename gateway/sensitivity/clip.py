@@ -89,6 +89,12 @@ def units_clip(clip: Clip, groups: int) -> Clip:
     return replace(clip, square=min(clip.square, groups if clip.squares else groups * groups))
 
 
+def declared_square(rows: int, groups: int, largest: int, *, squares: bool) -> int:
+    """c² of a unit that has as many rows as the policy declares: `rows` in each of `groups`. `largest` is the largest c²."""
+    added = rows * groups
+    return min(rows * added if squares else added * added, largest)
+
+
 def clip_slot(slot: Slot, rows: Clip, units: Clip) -> Slot:
     """The slot of weighted contributions, where `slot` says how far one row moves it, or one unit.
 

@@ -93,7 +93,8 @@ def analyze_plan(
         enumerated_groups=policy.sizes.enumerated_groups,
         min_units=policy.auditing.min_units,
         suppress_small=policy.results.suppress_small,
-        clip_square=policy.clipping.default**2,
+        clip_square=None if policy.clipping.default is None else policy.clipping.default**2,
+        largest_square=policy.clipping.largest**2,
     )
     ranges = ranges_of(folded, policy.results.reported)
     hidden = hidden_null_groups(folded)

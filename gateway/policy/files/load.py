@@ -46,7 +46,6 @@ from gateway.units import Epsilon
 
 DEFAULT_MAX_AGE: Final = timedelta(days=7)
 _CLIP_MAX_AGE: Final = timedelta(days=30)
-_CLIP: Final = 4
 _LARGEST_CLIP: Final = 1 << 14
 """The largest clip under which a weight has 16 bits."""
 _RECKLESS_DELTA: Final = "1e-4"
@@ -185,8 +184,8 @@ def _clipping(model: PolicyModel, privacy: Privacy, complaints: Complaints) -> C
     elif price > privacy.highest_price:
         complaints.add(("clip", "price"), "this is above the highest price, `per_query.max`")
     largest = _LARGEST_CLIP if clip.max is None else clip.max
-    default = min(_CLIP, largest) if clip.default is None else clip.default
-    if default > largest:
+    default = clip.default
+    if default is not None and default > largest:
         message = f"the clip without a histogram is above the largest clip, which is {largest}"
         complaints.add(("clip", "default"), message, "lower it, or raise `max`")
     max_age = _CLIP_MAX_AGE if clip.max_age is None else clip.max_age
