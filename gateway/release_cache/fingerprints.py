@@ -56,6 +56,7 @@ from gateway.sensitivity.choices import (
 from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import (
     Different,
+    Norms,
     Products,
     Quantity,
     Rows,
@@ -125,7 +126,7 @@ def is_additive(analysis: Analysis) -> bool:
 
 def adds_up(slot: Slot) -> bool:
     """True if groups that share no unit can be added up; distinct values may be in several groups."""
-    return not any(isinstance(one.quantity, Different) for one in slot.measurements)
+    return not any(isinstance(one.quantity, Different | Norms) for one in slot.measurements)
 
 
 def _groups(analysis: Analysis) -> Json:
@@ -188,6 +189,7 @@ class _Reader:
 
     def __init__(self, text: Callable[[Scalar], str]) -> None:
         self._text = text
+        self._norms: dict[tuple[Scalar, ...], Json] = {}
 
     def quantity(self, quantity: Quantity) -> list[Json]:
         where = self._where(quantity.where)
@@ -206,6 +208,10 @@ class _Reader:
                 both: list[Json] = [self._text(one), _lattice(lattice)]
                 both += [self._text(other), _lattice(other_lattice)]
                 return ["products", *both, unit, where]
+            case Norms(keys, bucket, spread):
+                if keys not in self._norms:
+                    self._norms[keys] = sorted({*map(self._text, keys)})
+                return ["norms", self._norms[keys], bucket, spread]
             case _:
                 assert_never(quantity)
 

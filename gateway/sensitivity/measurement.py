@@ -101,12 +101,28 @@ class Products:
         return nearest_multiple(self.lattice.reach * self.other_lattice.reach, self.unit)
 
 
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """How many units have their norm in a bucket, or how far the rows of these spread: see `norm_buckets.py`.
+
+    `keys` are those that divide the rows of a unit into groups: the norm is that over these groups.
+    """
+
+    keys: tuple[Scalar, ...]
+    bucket: int
+    spread: bool = False
+
+    @property
+    def where(self) -> None:
+        """All rows are counted."""
+
+
 def nearest_multiple(number: int, unit: int) -> int:
     """How many units a number is: the nearest whole number, the upper one of two."""
     return (number + unit // 2) // unit
 
 
-Quantity: TypeAlias = Rows | Units | Different | Total | Squares | Products
+Quantity: TypeAlias = Rows | Units | Different | Total | Squares | Products | Norms
 
 
 def scalars_of(quantity: Quantity) -> tuple[Scalar, ...]:
@@ -121,6 +137,8 @@ def scalars_of(quantity: Quantity) -> tuple[Scalar, ...]:
             return (quantity.value, *where)
         case Products(one=one, other=other):
             return (one, other, *where)
+        case Norms(keys=keys):
+            return keys
 
 
 def map_quantity(quantity: Quantity, change: Change) -> Quantity:
@@ -135,6 +153,8 @@ def map_quantity(quantity: Quantity, change: Change) -> Quantity:
             return replace(quantity, value=change(quantity.value), where=where)
         case Products(one=one, other=other):
             return replace(quantity, one=change(one), other=change(other), where=where)
+        case Norms(keys=keys):
+            return replace(quantity, keys=tuple(map(change, keys)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,13 @@ from gateway.engines.sql.partial_select import Dialect, Expressions, RelationSql
 from gateway.engines.sql.per_unit import cap_sum, own_integer
 from gateway.engines.sql.pieces import WHOLE, infix
 from gateway.engines.sql.relations import Relations
+from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Scalar
 from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
     DistanceOrigin,
+    Norms,
     Products,
     Quantity,
     Rows,
@@ -183,6 +185,8 @@ class ContributionSql:
                 return ZERO
             case Rows() | Units():
                 return self._count(quantity)
+            case Norms():
+                raise BrokenPlan("norms are counted by themselves")
 
     def cuts(self) -> list[Label[Any]]:
         """Every measurement of one unit in one group, by its name: cut, or as a weight will multiply it."""
@@ -212,6 +216,8 @@ class ContributionSql:
                 n = func.count() if every else func.count(moved)
                 s = self._distances(quantity, n)
                 return cap_sum(self._dialect, s, n, most) if cut else func.coalesce(s, ZERO)
+            case Norms():
+                raise BrokenPlan("norms are counted by themselves")
 
     def _distances(self, summed: Summed, n: Sql) -> Sql:
         """The sum of what n rows add. Distances from both ends of a domain come from one sum."""
@@ -249,7 +255,7 @@ class ContributionSql:
                 return self._moved(quantity)
             case Rows() | Units():
                 return self._one_where(quantity)
-            case Different():
+            case Different() | Norms():
                 return None
 
     def only(self, where: Scalar | None, value: Sql) -> Sql:

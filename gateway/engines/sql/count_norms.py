@@ -16,14 +16,16 @@ INVARIANT: what a unit adds depends on its own rows alone, so the histograms of 
 from math import isqrt
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Select, case, cast, func, select
+from sqlalchemy import BigInteger, FromClause, Select, case, cast, func, select
 
 from gateway.engines.sql.clip_weights import ROWS
 from gateway.engines.sql.partial_select import UNIT, Dialect, Sql
 from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import WHOLE as BIGINT
 from gateway.engines.sql.pieces import infix
+from gateway.plan.node import BrokenPlan
 from gateway.sensitivity.clip import MOST_ROWS
+from gateway.sensitivity.measurement import Norms, Quantity
 from gateway.sensitivity.norm_buckets import BUCKETS, MOST_SPREAD
 from gateway.sensitivity.norm_buckets import UNIT as WHOLE_UNIT
 
@@ -54,6 +56,15 @@ def count_norms(dialect: Dialect, contributions: Select[Any], *, squares: bool) 
         func.sum(_spread(dialect, bucket, placed.c.added)).label(SPREADS),
     )
     return counted.group_by(bucket)
+
+
+def norm_sum(counted: FromClause, wanted: Quantity) -> Sql:
+    """What one bucket has, out of the rows of `count_norms`; 0 where it has no unit."""
+    if not isinstance(wanted, Norms):
+        raise BrokenPlan("a histogram of norms with something else in it")
+    of = counted.c[SPREADS if wanted.spread else UNITS]
+    mine = case((counted.c[BUCKET] == own_integer(wanted.bucket), of), else_=own_integer(0))
+    return func.coalesce(func.sum(mine), own_integer(0))
 
 
 def _cut(norm: Sql) -> Sql:

@@ -32,6 +32,7 @@ from sqlalchemy import (
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.clip_weights import ROWS, weigh_units
 from gateway.engines.sql.contributions import ONE, ZERO, ContributionSql
+from gateway.engines.sql.count_norms import count_norms, norm_sum
 from gateway.engines.sql.group_limits import cap_groups, own_order
 from gateway.engines.sql.partial_select import (
     UNIT,
@@ -48,7 +49,7 @@ from gateway.plan.node import BrokenPlan
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Ref, Scalar
 from gateway.sensitivity.clip import Clips
-from gateway.sensitivity.measurement import Different, Measurement, Units
+from gateway.sensitivity.measurement import Different, Measurement, Norms, Units
 
 # who has more rows than that in a group is one of few: a database groups them without sorting
 _FEW_ROWS: Final = 64
@@ -108,10 +109,26 @@ class _Rendering:
         self._names = [key.name for key in self._keys]
 
     def select(self) -> Select[Any]:
+        norms = [one.quantity for one in self._release.measurements]
+        if norms and isinstance(norms[0], Norms):
+            return self._norms(norms[0].keys)
         clips = self._release.clips
         if clips is None:
             return self._plain()
         return self._weighted(clips) if self._release.by_unit else self._scaled()
+
+    def _norms(self, keys: tuple[Scalar, ...]) -> Select[Any]:
+        """A histogram of norms in one row."""
+        unit, wanted = self._rows.owned, self._release.measurements
+        divided = [unit, *map(self._expressions.key, keys)]
+        rows = self._rows.select(unit.label(UNIT), func.count().label(ROWS)).group_by(*divided)
+        squares = any(isinstance(one.quantity, Norms) and one.quantity.spread for one in wanted)
+        counted = count_norms(self._dressed.dialect, rows, squares=squares).subquery("counted")
+        sums = [
+            norm_sum(counted, one.quantity).label(name)
+            for name, one in zip(self._measured.names, wanted, strict=True)
+        ]
+        return select(*sums)
 
     def _plain(self) -> Select[Any]:
         one = self._by_unit() if self._release.by_unit else self._direct()

@@ -1,0 +1,70 @@
+"""The release of a histogram of norms: what it measures, and of which rows.
+
+A histogram speaks of the rows of one release: its tables and joins under the row rules of whoever asks, and its keys. The
+conditions of the statement are not among these, so that one histogram serves many statements; norms over all rows are at
+least those over some. It has no groups of its own: every bucket is a measurement, and all are one vector with one price.
+
+INVARIANT: one unit moves the vector by no more than the slot says, whatever the tables hold: `norm_buckets.py`.
+"""
+
+from collections.abc import Iterator
+
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.joins import Mark
+from gateway.plan.node import Node, walk_nodes
+from gateway.plan.relations import Constant, Filter
+from gateway.plan.rewrite import replace_columns
+from gateway.plan.scalars import Scalar, column_ids
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.measurement import Different, Measurement, Norm, Norms, Slot, Units
+from gateway.sensitivity.norm_buckets import (
+    BUCKETS,
+    DELTA1,
+    DELTA2_SQUARED,
+    MOST_SPREAD,
+    UNIT,
+)
+
+
+def without_conditions(plan: Aggregate) -> Aggregate:
+    """The keys of the plan over all rows of its tables and joins, without measures."""
+    child = _unfiltered(plan.child, column_ids(*(key for _, key in plan.keys)))
+    there = {one.id: one for one in child.fields}
+    keys = tuple((name, replace_columns(key, there)) for name, key in plan.keys)
+    return Aggregate(child, keys, (), plan.sets)
+
+
+def _unfiltered(node: Node, read: frozenset[str]) -> Node:
+    while isinstance(node, Filter) or (isinstance(node, Mark) and node.id not in read):
+        node = node.child
+    return node
+
+
+def needs_norms(part: Analysis) -> bool:
+    """Whether rows of the part are weighted by their norm."""
+    wanted = (one.quantity for one in part.measurements)
+    return part.clips is not None and any(not isinstance(one, Units | Different) for one in wanted)
+
+
+def can_count_norms(plan: Aggregate) -> bool:
+    """Whether the rows of the plan follow from the tables alone: no released or written constant is among them."""
+    return not any(isinstance(one, Constant) for one in walk_nodes(plan.child))
+
+
+def analyze_norms(plan: Aggregate, keys: tuple[Scalar, ...], *, pairs: bool) -> Analysis:
+    """The analysis of the histogram of norms over `keys` of the rows of the plan. `pairs`: noise is Laplace's."""
+    rows = Aggregate(plan.child, (), (), ((),))
+    measurements = tuple(_measurements(keys, pairs=pairs))
+    norm = Norm(DELTA1, DELTA1) if pairs else Norm(None, DELTA2_SQUARED)
+    slot = Slot(measurements, DELTA1 if pairs else UNIT + MOST_SPREAD, norm)
+    return Analysis(rows, 1, 1, (slot,), (), EnumeratedGroups(((),)))
+
+
+def _measurements(keys: tuple[Scalar, ...], *, pairs: bool) -> Iterator[Measurement]:
+    """Units of all buckets, and behind them their spreads where noise is Gaussian."""
+    unit = 1 if pairs else UNIT
+    for bucket in range(BUCKETS):
+        yield Measurement(Norms(keys, bucket), unit, unit)
+    if not pairs:
+        for bucket in range(BUCKETS):
+            yield Measurement(Norms(keys, bucket, spread=True), MOST_SPREAD, UNIT)
