@@ -12,21 +12,38 @@ moment of a refusal does not tell which dataset a subject may not ask.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from gateway.binding.bound import PassThrough
 from gateway.budget.account import analyst_account
 from gateway.budget.report import QuotaBalance, quota_left
+from gateway.clipping.norm_histogram import NormHistogram
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Question
+from gateway.errors import BudgetExhausted, OverlapRefused, Refusal
 from gateway.pricing.accuracy import price_for_accuracy
+from gateway.pricing.price import AnalyzedQuery, accounts_on_path, price_of
 from gateway.requests.request import Answer, Estimate, NoticeDetail
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
 from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
-from gateway.stages.execute import execute_query
+from gateway.stages.clips import (
+    Unsold,
+    WantedHistogram,
+    add_histograms,
+    by_part,
+    can_pay,
+    choose_clips,
+    find_wanted,
+    held_histogram,
+    price_of_all,
+    read_histogram,
+    with_histograms,
+)
+from gateway.stages.execute import execute_query, measure_histogram
 from gateway.stages.finish import (
     DeferredStatement,
     defer_query,
@@ -36,8 +53,8 @@ from gateway.stages.finish import (
     require_query,
 )
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
-from gateway.stages.purchase import Released
-from gateway.stages.quote import forecast_query, quote_query
+from gateway.stages.purchase import Bill, Released
+from gateway.stages.quote import Awaited, Moved, forecast_query, quote_query
 from gateway.stages.record import EstimateRecord, QueryRecord, record_outcome
 from gateway.stages.services import Services
 from gateway.units import Delta, Epsilon
@@ -85,35 +102,177 @@ def release_query(
     cancelled: threading.Event,
 ) -> Released:
     """From a bound query to released tables; nothing is asked of the source before the charge is durable."""
-    query = price_for_accuracy(analyze_query(bound, dataset), services.journal)
+    query = analyze_query(bound, dataset)
     require_new_key(query, services.journal)
-    cache, repeats = services.caches[query.policy.name], services.repeats.of(dataset)
+    query, bought = _clip_query(services, dataset, bound, query, cancelled)
+    query = price_for_accuracy(query, services.journal)
     with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
-        attempts = Attempts(cache, source, services.pace.wait, cancelled)
-        for attempt in attempts:
-            with attempt:
-                quote = quote_query(
-                    query,
-                    cache=cache,
-                    journal=services.journal,
-                    proven=source.proven,
-                    now=services.now(),
-                    limit_s=services.limit_s,
-                    repeats=repeats,
-                )
-                prepare_query(quote, source)
-                attempts.bill = charge_quote(
-                    query, quote, record, cache, services.journal, services.now()
-                )
-        return execute_query(
+        bill = _charge_query(services, dataset, query, source, record)
+        done = execute_query(
             query,
-            attempts.bill,
+            bill,
             source,
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,
-            repeats=repeats,
+            repeats=services.repeats.of(dataset),
         )
+    return with_histograms(done, bought)
+
+
+def _charge_query(
+    services: Services,
+    dataset: ServedDataset,
+    query: AnalyzedQuery,
+    source: SourceAccess,
+    record: QueryRecord,
+) -> Bill:
+    """Quote, prepare and charge a query, again if another one was answered in between."""
+    cache, repeats = services.caches[query.policy.name], services.repeats.of(dataset)
+    attempts = Attempts(cache, source, services.pace.wait, source.cancelled)
+    for attempt in attempts:
+        with attempt:
+            quote = quote_query(
+                query,
+                cache=cache,
+                journal=services.journal,
+                proven=source.proven,
+                now=services.now(),
+                limit_s=services.limit_s,
+                repeats=repeats,
+            )
+            prepare_query(quote, source)
+            attempts.bill = charge_quote(
+                query, quote, record, cache, services.journal, services.now()
+            )
+    return attempts.bill
+
+
+def _clip_query(
+    services: Services,
+    dataset: ServedDataset,
+    bound: BoundQuery,
+    query: AnalyzedQuery,
+    cancelled: threading.Event,
+) -> tuple[AnalyzedQuery, tuple[Bill, ...]]:
+    """The query with clips from histograms of norms; those that are missing are bought if the query can be charged, too."""
+    there = _clips_at_hand(services, dataset, bound, query)
+    if not there.missing or not _can_buy(services, dataset, query, there.missing, cancelled):
+        return there.query, ()
+    served, bought = list(there.served), list[Bill]()
+    for one in there.missing:
+        try:
+            histogram, bill = _buy(services, dataset, one.query, cancelled)
+        except (BudgetExhausted, OverlapRefused):
+            break  # what was left was taken by another query at this moment
+        served.append((one, histogram))
+        bought.append(bill)
+    return _with_clips(services, dataset, bound, query, served), tuple(bought)
+
+
+@dataclass(frozen=True)
+class _Clipped:
+    """A query with the clips that follow from the histograms at hand, and those that it could have beside them."""
+
+    query: AnalyzedQuery
+    served: tuple[tuple[WantedHistogram, NormHistogram], ...]
+    missing: tuple[WantedHistogram, ...]
+
+
+def _clips_at_hand(
+    services: Services, dataset: ServedDataset, bound: BoundQuery, query: AnalyzedQuery
+) -> _Clipped:
+    """The query as it is clipped if nothing is bought."""
+    served, missing = [], []
+    for one in find_wanted(query, dataset):
+        found = _held(services, dataset, one)
+        if found is None:
+            missing.append(one)
+        elif isinstance(found, NormHistogram):
+            served.append((one, found))
+    clipped = _with_clips(services, dataset, bound, query, served)
+    return _Clipped(clipped, tuple(served), tuple(missing))
+
+
+def _with_clips(
+    services: Services,
+    dataset: ServedDataset,
+    bound: BoundQuery,
+    query: AnalyzedQuery,
+    served: Sequence[tuple[WantedHistogram, NormHistogram]],
+) -> AnalyzedQuery:
+    if not served:
+        return query
+    chosen = choose_clips(query, served, services.journal)
+    clipped = analyze_query(bound, dataset, chosen) if chosen else query
+    return replace(clipped, histograms=by_part(served))
+
+
+def _held(
+    services: Services, dataset: ServedDataset, wanted: WantedHistogram
+) -> NormHistogram | Unsold | None:
+    """The histogram if reading it costs nothing and tells nobody anything new; None if it can be bought."""
+    query, cache = wanted.query, services.caches[wanted.query.policy.name]
+    try:
+        quote = quote_query(
+            query,
+            cache=cache,
+            journal=services.journal,
+            proven=dataset.proofs.now(),
+            now=services.now(),
+            limit_s=services.limit_s,
+            repeats=services.repeats.of(dataset),
+        )
+    except Awaited:
+        return None
+    except (BudgetExhausted, OverlapRefused):
+        return Unsold()
+    return None if quote.charges or quote.events else held_histogram(query, quote, cache)
+
+
+def _can_buy(
+    services: Services,
+    dataset: ServedDataset,
+    query: AnalyzedQuery,
+    missing: Sequence[WantedHistogram],
+    cancelled: threading.Event,
+) -> bool:
+    """Whether these are worth their price, and the query will be charged after them as far as can be told now."""
+    price = price_of_all(missing)
+    accounts = accounts_on_path(services.journal, query)
+    both = price_of(query) + price
+    if price > price_of(query) or not can_pay(accounts, both, services.journal, services.now()):
+        return False
+    with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
+        try:
+            quote = quote_query(
+                query,
+                cache=services.caches[query.policy.name],
+                journal=services.journal,
+                proven=source.proven,
+                now=services.now(),
+                limit_s=services.limit_s,
+                repeats=services.repeats.of(dataset),
+            )
+            prepare_query(quote, source)
+        except (Moved, Awaited):
+            return True
+        except Refusal:
+            return False  # the query itself says why
+    return quote.charges
+
+
+def _buy(
+    services: Services, dataset: ServedDataset, query: AnalyzedQuery, cancelled: threading.Event
+) -> tuple[NormHistogram, Bill]:
+    """Buy a histogram of norms: a query with a record of its own."""
+    with _record(services, query.question) as record:
+        record.set_dataset(dataset.policy)
+        record.set_decision(query.decision)
+        with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
+            bill = _charge_query(services, dataset, query, source, record)
+            table = measure_histogram(bill, source, record, services.entropy)
+    return read_histogram(query, table.measured, table.noises), bill
 
 
 def release(
@@ -157,7 +316,9 @@ def estimate(services: Services, question: Question) -> Estimate:
         grid.step_ms = dataset.policy.results.reply_grid_ms
         if isinstance(bound.bound, PassThrough):
             return Estimate(Epsilon.zero(), Delta.zero(), ())
-        query = price_for_accuracy(analyze_query(bound, dataset), services.journal)
+        query = analyze_query(bound, dataset)
+        clipped = _clips_at_hand(services, dataset, bound, query)
+        query = price_for_accuracy(clipped.query, services.journal)
         quote = forecast_query(
             query,
             cache=services.caches[query.policy.name],
@@ -167,7 +328,7 @@ def estimate(services: Services, question: Question) -> Estimate:
             limit_s=services.limit_s,
         )
         check_query(query, quote, dataset)
-        return estimate_quote(query, quote)
+        return add_histograms(estimate_quote(query, quote), clipped.missing)
 
 
 @contextmanager

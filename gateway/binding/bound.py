@@ -56,11 +56,13 @@ class Release:
     """Its columns are those of the plan, `k1`, `k2`, … and `m1`, `m2`, …, with `g1`, `g2`, … between them where it
     has several grouping sets; then for each of `bounds` the ends of
     its 95 % intervals, `l1`, `h1`, `l2`, `h2`, …, NULL where a row has none; and `n`, the number of the row.
+    `whole` has its keys over all permitted rows, without the conditions of the statement; None until rows are permitted.
     """
 
     name: str
     plan: Aggregate
     bounds: tuple[Form, ...] = ()
+    whole: Aggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,10 @@ class Clipped:
     lost: float
 
 
-def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int, default: int) -> int:
-    """c² of the best clip up to `largest`; that of `default` where no bucket stands out of the noise."""
+def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int) -> int | None:
+    """c² of the best clip up to `largest`; None where no bucket stands out of the noise."""
     if not histogram.visible:
-        return default * default
+        return None
     buckets = _bounded([*histogram.buckets, *_tail(histogram)], noise.cells)
     squares = [1 << bits for bits in range(2 * largest.bit_length() - 1)]
 

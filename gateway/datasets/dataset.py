@@ -7,9 +7,10 @@ source.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from functools import cached_property
+from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
@@ -30,6 +31,7 @@ from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease
 
 _MOST_BOUNDED: Final = 128
+_MOST_HISTOGRAMS: Final = 256
 _MOST_GROUPS: Final = 200_000  # of all remembered analyses together
 
 
@@ -97,14 +99,27 @@ class BoundedReleases:
         return found[2]
 
 
-def _weigh(_: int, found: tuple[Aggregate, AnalyzedRelease]) -> int:
+AnalysisKey: TypeAlias = tuple[int, tuple[tuple[tuple[str, ...], int], ...]]
+"""A plan by its identity, and the clips that were chosen for its grouping sets."""
+
+
+def _weigh(_: AnalysisKey, found: tuple[Aggregate, AnalyzedRelease]) -> int:
     """Listed groups are what an analysis is large by: each holds its values."""
     groups = (part.groups for part in found[1].parts)
     return 1 + sum(len(one.keys) for one in groups if isinstance(one, EnumeratedGroups))
 
 
-def _remember() -> LruCache[int, tuple[Aggregate, AnalyzedRelease]]:
+def _remember() -> LruCache[AnalysisKey, tuple[Aggregate, AnalyzedRelease]]:
     return LruCache(_MOST_GROUPS, _weigh)
+
+
+@dataclass(frozen=True)
+class SoldHistogram:
+    """A histogram of norms for a statement: the rows that it is of, with its keys, and the one release that measures it."""
+
+    rows: Aggregate
+    cut: Cut
+    release: AnalyzedRelease
 
 
 @dataclass(frozen=True)
@@ -117,7 +132,17 @@ class ServedDataset:
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
-    analyses: LruCache[int, tuple[Aggregate, AnalyzedRelease]] = field(default_factory=_remember)
+    analyses: LruCache[AnalysisKey, tuple[Aggregate, AnalyzedRelease]] = field(
+        default_factory=_remember
+    )
+    histograms: LruCache[tuple[int, frozenset[str]], tuple[Aggregate, SoldHistogram]] = field(
+        default_factory=lambda: LruCache(_MOST_HISTOGRAMS)
+    )
+
+    @cached_property
+    def histogram_policy(self) -> Policy:
+        """The policy under which histograms of norms are bought: they serve for a time of their own."""
+        return replace(self.policy, max_age=self.policy.clipping.max_age)
 
     def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""

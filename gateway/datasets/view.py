@@ -32,6 +32,8 @@ from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.catalog.zones import clock_time, find_session_zone
 from gateway.errors import Code, UnsupportedSql
 from gateway.lru_cache import LruCache
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.rewrite import without_conditions
 from gateway.policy.applicable import ApplicableRules, Peer, rules_at
 from gateway.policy.decide import Decision, Rows, decide, filter_rows, require_permits, visible_by
 from gateway.policy.generalization import generalize
@@ -232,13 +234,14 @@ def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
 
 
 def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
-    if not decision.rows and not decision.levels:
-        return cut
+    def of_rows(plan: Aggregate) -> Aggregate:
+        if not decision.rows and not decision.levels:
+            return plan
+        return filter_rows(generalize(plan, decision.levels), policy.dataset, decision.rows)
 
     def permitted(step: Step) -> Step:
         if not isinstance(step, Release):
             return step
-        plan = generalize(step.plan, decision.levels)
-        return replace(step, plan=filter_rows(plan, policy.dataset, decision.rows))
+        return replace(step, plan=of_rows(step.plan), whole=of_rows(without_conditions(step.plan)))
 
     return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

@@ -16,7 +16,7 @@ from gateway.plan.fields import Field
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Change, Ref, Scalar, transform
+from gateway.plan.scalars import Change, Ref, Scalar, column_ids, transform
 
 _Value = TypeVar("_Value")
 _Named = tuple[tuple[str, _Value], ...]
@@ -79,3 +79,13 @@ def replace_columns(scalar: Scalar, there: Mapping[str, Field]) -> Scalar:
 
 def _each(named: _Named[_Value], change: Callable[[_Value], _Value]) -> _Named[_Value]:
     return tuple((name, change(one)) for name, one in named)
+
+
+def without_conditions(plan: Aggregate) -> Aggregate:
+    """The keys of the plan over all rows of its tables and joins: no condition above these, and no measure."""
+    child, read = plan.child, column_ids(*(key for _, key in plan.keys))
+    while isinstance(child, Filter) or (isinstance(child, Mark) and child.id not in read):
+        child = child.child
+    there = {one.id: one for one in child.fields}
+    keys = tuple((name, replace_columns(key, there)) for name, key in plan.keys)
+    return Aggregate(child, keys, (), plan.sets)

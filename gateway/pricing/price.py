@@ -16,6 +16,7 @@ from gateway.budget.charge import (
     CopiedDraw,
     Idempotency,
 )
+from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.datasets.view import Question, Session
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.add_noise import NoisyTable
@@ -58,7 +59,8 @@ class AnalyzedQuery:
 
     `releases` are what the releases of `cut` measure, `currency` is that of the dataset's ledger. `epsilon` is the price
     that was asked for, or that the accuracy takes; None for the default price. `known` are the rows of stages that need
-    nothing but the text of the statement. `nulled` are its items that cannot be answered.
+    nothing but the text of the statement. `nulled` are its items that cannot be answered. `histograms` are those that the
+    clips of its parts were chosen from.
     """
 
     question: Question
@@ -71,6 +73,7 @@ class AnalyzedQuery:
     epsilon: Epsilon | None
     known: Mapping[str, StagedRows] = field(default_factory=dict)
     nulled: tuple[NullItem, ...] = ()
+    histograms: Mapping[PartKey, ServedHistogram] = field(default_factory=dict)
 
     @property
     def subject(self) -> str:
@@ -233,7 +236,7 @@ def estimate_price(
     notices = (
         *level_notices(query.decision.levels),
         *in_ranges(one.rolled for one in releases),
-        *clip_notices(clipped_scopes(query.releases)),
+        *clip_notices(clipped_scopes(query.releases, query.histograms)),
     )
     return Estimate(price, Delta(_delta(query)), columns, notices)
 

@@ -191,7 +191,7 @@ class _Reader:
         self._text = text
         self._norms: dict[tuple[Scalar, ...], Json] = {}
 
-    def quantity(self, quantity: Quantity) -> list[Json]:
+    def quantity(self, quantity: Quantity) -> list[Json]:  # noqa: PLR0911 - one answer for each kind
         where = self._where(quantity.where)
         match quantity:
             case Rows(present):

@@ -25,6 +25,7 @@ from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.matching import Match, MeasurementRequest, measurement_request
 from gateway.release_cache.query_plan import PlannedPart, QueryPlan, ReuseContext
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.norm_release import counts_norms
 
 
 def plan_reuse(around: ReuseContext) -> QueryPlan:
@@ -108,6 +109,9 @@ class _Planning:
         groups = analysis.groups
         listed = groups if isinstance(groups, EnumeratedGroups) else None
         scope = scope_of(analysis.plan, listed, content)
+        if counts_norms(analysis):
+            # compared with other histograms alone: docs/proofs/clip_choice.md
+            scope = replace(scope, shape=f"norms of {scope.shape}")
         extra_scopes = aggregate_scopes(analysis.plan, scope, content)
         compared = (scope, *extra_scopes)
         if known:

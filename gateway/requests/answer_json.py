@@ -316,9 +316,10 @@ def _privacy(answer: Answer) -> dict[str, Any]:
 
 
 def _clipped(scope: ClippedScope) -> dict[str, Any]:
-    """Which share is cut is not known."""
-    limit = double_json(scope.limit)
-    return {"over": scope.over, "limit": limit, "units": None, "rows": None}
+    """Shares with three digits: they are estimates; None where they are not known."""
+    shares = {"units": scope.units, "rows": scope.rows}
+    told = {name: None if one is None else float(f"{one:.3g}") for name, one in shares.items()}
+    return {"over": scope.over, "limit": double_json(scope.limit), **told}
 
 
 def _reused(way: CacheUse | None) -> str | None:

@@ -162,11 +162,16 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class ClippedScope:
-    """Rows and groups over which a unit has a norm, and the norm up to which it counts in full."""
+    """Rows and groups over which a unit has a norm, and the norm up to which it counts in full.
+
+    Of the units and of the rows these shares count with less weight, or not: estimates, None where they are not known.
+    """
 
     over: str
     unit: str
     limit: float
+    units: float | None = None
+    rows: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,17 @@
 A unit with several rows or groups may count with less weight, so a total may be of fewer rows than the table has. An
 answer says so: over which tables and keys a unit has its norm, and up to which norm it counts in full.
 
-INVARIANT: what is said follows from the analysis of the query, which depends on the query and the policy. How much is cut
-would follow from the rows; it is said of released histograms alone. docs/proofs/clip_choice.md.
+INVARIANT: what is said follows from the analysis of the query, which depends on the query, the policy and released
+histograms. How much is cut is said only where such a histogram speaks of the very rows and keys that are weighted.
+docs/proofs/clip_choice.md.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import sqrt
+from typing import Final
 
+from gateway.clipping.choose_clip import clipped_by
+from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import Protected
 from gateway.plan.node import walk_nodes
@@ -20,10 +24,19 @@ from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.grouping_sets import AnalyzedRelease
 from gateway.sensitivity.measurement import Different, Units
 
+_LEAST_TOLD: Final = 0.001
 
-def clipped_scopes(releases: Iterable[AnalyzedRelease]) -> tuple[ClippedScope, ...]:
+
+def clipped_scopes(
+    releases: Iterable[AnalyzedRelease], histograms: Mapping[PartKey, ServedHistogram]
+) -> tuple[ClippedScope, ...]:
     """The scopes of all weights of a statement, each once, in the order in which they are measured."""
-    found = (one for release in releases for part in release.parts for one in _scopes(part))
+    found = (
+        one
+        for place, release in enumerate(releases)
+        for part in release.parts
+        for one in _scopes(part, histograms.get((place, _names(part))))
+    )
     return tuple(dict.fromkeys(found))
 
 
@@ -32,24 +45,43 @@ def clip_notices(scopes: Iterable[ClippedScope]) -> Iterator[str]:
     for one in scopes:
         yield (
             f"{one.over}: what one {one.unit} adds counts in full up to a norm of {one.limit:.4g} and with less"
-            " weight beyond it; how much is cut is not known"
+            f" weight beyond it; {_how_much(one)}"
         )
 
 
-def _scopes(part: Analysis) -> Iterator[ClippedScope]:
+def _how_much(scope: ClippedScope) -> str:
+    if scope.units is None or scope.rows is None:
+        return "how much is cut is not known"
+    units, rows = _percent(scope.units), _percent(scope.rows)
+    return f"that concerns about {units} of all units and takes about {rows} of the rows"
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1 %" if share < _LEAST_TOLD else f"{100 * share:.2g} %"
+
+
+def _names(part: Analysis) -> tuple[str, ...]:
+    return tuple(name for name, _ in part.plan.keys)
+
+
+def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedScope]:
     clips, label = part.clips, part.plan.child.label
     if clips is None or not isinstance(label, Protected):
         return
     wanted = [one.quantity for one in part.measurements]
-    over = _scope_text(part.plan)
+    over = scope_text(part.plan)
     if any(not isinstance(one, Units | Different) for one in wanted):
-        yield ClippedScope(over, label.unit, sqrt(clips.rows.square))
+        square = clips.rows.square
+        cut = clipped_by(served.histogram, square) if served and served.exact else None
+        units, rows = (None, None) if cut is None else (cut.units, cut.rows)
+        yield ClippedScope(over, label.unit, sqrt(square), units, rows)
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
         # a norm of its own: there each group of a unit counts as one row
         yield ClippedScope(f"units of {over}", label.unit, sqrt(clips.units.square))
 
 
-def _scope_text(plan: Aggregate) -> str:
+def scope_text(plan: Aggregate) -> str:
+    """The tables of a release and its keys, as analysts read them."""
     scans = (one.table for one in walk_nodes(plan.child) if isinstance(one, Scan))
     tables = " and ".join(dict.fromkeys(one.name for one in scans if not one.public))
     keys = ", ".join(scalar_sql(key) for _, key in plan.keys)

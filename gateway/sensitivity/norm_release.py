@@ -10,11 +10,9 @@ INVARIANT: one unit moves the vector by no more than the slot says, whatever the
 from collections.abc import Iterator
 
 from gateway.plan.aggregates import Aggregate
-from gateway.plan.joins import Mark
-from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Constant, Filter
-from gateway.plan.rewrite import replace_columns
-from gateway.plan.scalars import Scalar, column_ids
+from gateway.plan.node import walk_nodes
+from gateway.plan.relations import Constant
+from gateway.plan.scalars import Scalar
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.measurement import Different, Measurement, Norm, Norms, Slot, Units
 from gateway.sensitivity.norm_buckets import (
@@ -26,24 +24,15 @@ from gateway.sensitivity.norm_buckets import (
 )
 
 
-def without_conditions(plan: Aggregate) -> Aggregate:
-    """The keys of the plan over all rows of its tables and joins, without measures."""
-    child = _unfiltered(plan.child, column_ids(*(key for _, key in plan.keys)))
-    there = {one.id: one for one in child.fields}
-    keys = tuple((name, replace_columns(key, there)) for name, key in plan.keys)
-    return Aggregate(child, keys, (), plan.sets)
-
-
-def _unfiltered(node: Node, read: frozenset[str]) -> Node:
-    while isinstance(node, Filter) or (isinstance(node, Mark) and node.id not in read):
-        node = node.child
-    return node
-
-
 def needs_norms(part: Analysis) -> bool:
     """Whether rows of the part are weighted by their norm."""
     wanted = (one.quantity for one in part.measurements)
     return part.clips is not None and any(not isinstance(one, Units | Different) for one in wanted)
+
+
+def counts_norms(part: Analysis) -> bool:
+    """Whether the part is a histogram of norms."""
+    return any(isinstance(one.quantity, Norms) for one in part.measurements)
 
 
 def can_count_norms(plan: Aggregate) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut
 from gateway.bounding.time_zone import fold_moments, reads_time, require_named_clocks
@@ -25,18 +27,28 @@ from gateway.pricing.price import AnalyzedQuery
 from gateway.ranges.null_groups import hidden_null_groups
 from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
-from gateway.sensitivity.analysis import ThresholdGroups
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.clip import ClipRule
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
 
+SetClips: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
+"""The clips that were chosen for a release: c² by the names of the keys of a grouping set."""
+ChosenClips: TypeAlias = Mapping[int, SetClips]
+NOT_CHOSEN: Final[ChosenClips] = MappingProxyType({})
 
-def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
-    """The analysis, or the refusal of what cannot be bounded."""
+
+def analyze_query(
+    bound: BoundQuery, dataset: ServedDataset, chosen: ChosenClips = NOT_CHOSEN
+) -> AnalyzedQuery:
+    """The analysis, or the refusal of what cannot be bounded. `chosen` has the clips of releases, by their places."""
     question, policy, cut = bound.question, dataset.policy, bound.bound
     if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is analysed")
-    analyses = tuple(_analyze_once(one.plan, dataset, question.asked_at) for one in cut.releases)
+    analyses = tuple(
+        _analyze_once(one.plan, dataset, question.asked_at, chosen.get(place, ()))
+        for place, one in enumerate(cut.releases)
+    )
     _require_listed(cut, analyses)
     return AnalyzedQuery(
         question,
@@ -64,23 +76,26 @@ def _require_listed(cut: Cut, analyses: Sequence[AnalyzedRelease]) -> None:
             )
 
 
-def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> AnalyzedRelease:
+def _analyze_once(
+    plan: Aggregate, dataset: ServedDataset, now: datetime, clips: SetClips
+) -> AnalyzedRelease:
     """The analysis of a plan that was bound before is remembered, unless it depends on the time.
 
-    INVARIANT: it depends on the plan and on the policy of the dataset alone. The plan itself is kept beside it, so no
-    other plan has its identity.
+    INVARIANT: it depends on the plan, on the policy of the dataset and on these clips alone. The plan itself is kept beside
+    it, so no other plan has its identity.
     """
-    known = dataset.analyses.find(id(plan))
+    key = (id(plan), clips)
+    known = dataset.analyses.find(key)
     if known is not None:
         return known[1]
-    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now)
+    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now, clips)
     if reads_time(plan):
         return found()
-    return dataset.analyses.get(id(plan), lambda: (plan, found()))[1]
+    return dataset.analyses.get(key, lambda: (plan, found()))[1]
 
 
 def analyze_plan(
-    plan: Aggregate, policy: Policy, currency: Currency, now: datetime
+    plan: Aggregate, policy: Policy, currency: Currency, now: datetime, clips: SetClips = ()
 ) -> AnalyzedRelease:
     """What a release measures in each of its grouping sets, and how far one unit moves it."""
     folded = fold_moments(plan, now)
@@ -89,14 +104,20 @@ def analyze_plan(
     require_named_clocks(folded)
     check_work(folded)
     default = policy.clipping.default
-    one_set = partial(
-        analyze_release,
-        pairs=currency is Currency.PURE,
-        enumerated_groups=policy.sizes.enumerated_groups,
-        min_units=policy.auditing.min_units,
-        suppress_small=policy.results.suppress_small,
-        clip=ClipRule(None if default is None else default**2, policy.clipping.largest**2),
-    )
+    chosen = dict(clips)
+
+    def one_set(each: Aggregate) -> Analysis:
+        names = tuple(name for name, _ in each.keys)
+        square = chosen.get(names, None if default is None else default**2)
+        return analyze_release(
+            each,
+            pairs=currency is Currency.PURE,
+            enumerated_groups=policy.sizes.enumerated_groups,
+            min_units=policy.auditing.min_units,
+            suppress_small=policy.results.suppress_small,
+            clip=ClipRule(square, policy.clipping.largest**2),
+        )
+
     ranges = ranges_of(folded, policy.results.reported)
     hidden = hidden_null_groups(folded)
     return replace(analyze_grouping_sets(folded, one_set), ranges=ranges, hidden=hidden)

@@ -75,7 +75,7 @@ def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
     plan = quote.plan
     if plan is None:
         return Bill(quote)
-    contents = _load_contents(cache, quote.taken)
+    contents = load_contents(cache, quote.taken)
     dataset, asked = query.policy.name, record.asked
 
     def note(draft: Draft) -> bool:
@@ -182,7 +182,7 @@ def _bill(
     )
 
 
-def _load_contents(cache: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping[str, Content]:
+def load_contents(cache: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping[str, Content]:
     """The cached integers that are taken; they are read before anything is charged for them."""
     found = {}
     for entry in entries:

@@ -90,6 +90,16 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
     return done
 
 
+def measure_histogram(
+    bill: Bill, source: SourceAccess, record: QueryRecord, entropy: Entropy
+) -> NoisyTable:
+    """The noisy table of a query whose only release has no groups: a histogram of norms."""
+    [release] = bill.quote.releases
+    [part] = release.measurements
+    with record.measuring(bill.quote.measured):
+        return _measure(part, bill, source, {}, record, entropy)
+
+
 def _measure(  # noqa: PLR0917 - a part, and what it is made from
     part: PlannedMeasurement,
     bill: Bill,

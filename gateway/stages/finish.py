@@ -76,7 +76,7 @@ def finish_query(
         )
     intervals = drop_small_intervals(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
-    clipped = clipped_scopes(query.releases)
+    clipped = clipped_scopes(query.releases, query.histograms)
     answer = Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),

@@ -59,7 +59,7 @@ def notice_lines(
         (NoticeKind.DIFFERENT, (*map(str, query.nulled), *query.cut.notices)),
         (NoticeKind.REUSED, done.bill.notices),
         (NoticeKind.DIFFERENT, (*level_notices(query.decision.levels), *ranged)),
-        (NoticeKind.CLIPPED, clip_notices(clipped_scopes(query.releases))),
+        (NoticeKind.CLIPPED, clip_notices(clipped_scopes(query.releases, query.histograms))),
         (NoticeKind.NOISE, (*done.notices, *simulated)),
         (NoticeKind.DIFFERENT, (UNDEFINED,) if undefined or done.undefined else ()),
     )

@@ -1,0 +1,285 @@
+"""The clips of a query: how much of a unit counts in full, chosen from histograms of norms.
+
+A histogram is a release like others: it is quoted, audited, charged, measured, kept and recorded as a query of its own, at
+the price `clip.price`. It speaks of the rows that the subject may read of the tables and joins of a statement, and of one set
+of keys. It is bought once for `clip.max_age`, when a query needs it first:
+
+    find_histograms    which ones the query needs, and what is held of them
+    choose_clips       the clips that follow from those that are there
+
+INVARIANT: a clip follows from histograms that the subject's own account was charged for, from the query and from the policy.
+What others bought is charged before it is read. docs/proofs/clip_choice.md.
+INVARIANT: every clip is sound. A histogram that is missing, stale or wrong costs accuracy alone.
+INVARIANT: a histogram is bought only for a query that can be charged beside it, and that costs no less.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from functools import partial
+from math import isqrt, sqrt
+from typing import Final
+
+from gateway.binding.bound import Cut, Release, Sql
+from gateway.bounding.time_zone import fold_moments, reads_time
+from gateway.budget.account import Account, Currency
+from gateway.budget.report import quota_left
+from gateway.clipping.choose_clip import CellNoise, choose_clip
+from gateway.clipping.norm_histogram import NormHistogram
+from gateway.clipping.served_histogram import PartKey, ServedHistogram
+from gateway.datasets.dataset import ServedDataset, SoldHistogram
+from gateway.datasets.view import new_query_id
+from gateway.noise.allocation import slots_of
+from gateway.noise.combined_noise import AnyNoise, variance_of
+from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
+from gateway.plan.aggregates import Aggregate
+from gateway.plan.node import BrokenPlan
+from gateway.pricing.price import AnalyzedQuery, accounts_on_path, price_of
+from gateway.release_cache.assemble import assemble_table
+from gateway.release_cache.cache import ReleaseCache
+from gateway.requests.request import Estimate
+from gateway.results.clipped_scopes import scope_text
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
+from gateway.sensitivity.norm_buckets import BUCKETS
+from gateway.sensitivity.norm_release import analyze_norms, can_count_norms, needs_norms
+from gateway.stages.analyze import ChosenClips
+from gateway.stages.charge import load_contents
+from gateway.stages.purchase import Bill, Quote, Released
+from gateway.state.journal import Journal
+from gateway.units import Epsilon
+
+_NAME: Final = "h"
+_NOTHING: Final = Sql("", "SELECT 1")
+
+
+class Unsold:
+    """A histogram that the account cannot have now: its quota or an earlier answer stands against it."""
+
+
+@dataclass(frozen=True)
+class ClippedPart:
+    """A part whose rows are weighted: of the release at this place. `exact`: its histogram speaks of its very rows."""
+
+    place: int
+    analysis: Analysis
+    exact: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its keys."""
+        return tuple(name for name, _ in self.analysis.plan.keys)
+
+
+@dataclass(frozen=True)
+class WantedHistogram:
+    """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts."""
+
+    query: AnalyzedQuery
+    rows: Aggregate
+    parts: tuple[ClippedPart, ...]
+
+    def serves(self, rows: Aggregate) -> bool:
+        """Whether it is the histogram of these rows, too."""
+        mine, others = ({key for _, key in one.keys} for one in (self.rows, rows))
+        return mine == others and self.rows.child == rows.child
+
+
+def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHistogram, ...]:
+    """The histograms that the weights of a query are chosen from; none where the policy sells none."""
+    found: list[WantedHistogram] = []
+    if not dataset.policy.clipping.price:
+        return ()
+    for place, (step, release) in enumerate(zip(query.cut.releases, query.releases, strict=True)):
+        if step.whole is None or not can_count_norms(step.whole):
+            continue
+        for part in filter(needs_norms, release.parts):
+            sold = _sold(query, dataset, step.whole, part)
+            one = ClippedPart(place, part, part.plan.child == sold.rows.child)
+            known = next((at for at, each in enumerate(found) if each.serves(sold.rows)), None)
+            if known is None:
+                found.append(WantedHistogram(_query_of(query, dataset, sold), sold.rows, (one,)))
+            else:
+                found[known] = replace(found[known], parts=(*found[known].parts, one))
+    return tuple(found)
+
+
+def _sold(
+    query: AnalyzedQuery, dataset: ServedDataset, whole: Aggregate, part: Analysis
+) -> SoldHistogram:
+    """The histogram for a part of a statement; remembered with the statement, unless it depends on the time."""
+    now, pairs = query.question.asked_at, query.currency is Currency.PURE
+    names = frozenset(name for name, _ in part.plan.keys)
+    if reads_time(whole):
+        return _make_sold(query.cut, whole, names, now, pairs=pairs)
+    key = (id(whole), names)
+    # the plan is kept beside what is made of it, so that no other plan has its identity
+    return dataset.histograms.get(
+        key, lambda: (whole, _make_sold(query.cut, whole, names, now, pairs=pairs))
+    )[1]
+
+
+def _make_sold(
+    cut: Cut, whole: Aggregate, names: frozenset[str], now: datetime, *, pairs: bool
+) -> SoldHistogram:
+    rows = _rows_of(whole, names, now)
+    analysis = analyze_norms(rows, tuple(key for _, key in rows.keys), pairs=pairs)
+    alone = replace(
+        cut,
+        steps=(Release(_NAME, analysis.plan),),
+        finishing=_NOTHING,
+        columns=None,
+        result=None,
+        traced=None,
+        again=None,
+        instead=None,
+        notices=(),
+        listed=frozenset(),
+    )
+    return SoldHistogram(rows, alone, AnalyzedRelease(analysis.plan, (analysis,), ()))
+
+
+def _rows_of(whole: Aggregate, names: frozenset[str], now: datetime) -> Aggregate:
+    """The rows that a histogram is of, and those of their keys that its norms are over."""
+    folded = fold_moments(whole, now)
+    if not isinstance(folded, Aggregate):
+        raise BrokenPlan("a release that is none any more")
+    keys = tuple((name, key) for name, key in folded.keys if name in names)
+    grouped = Aggregate(folded.child, keys, (), (tuple(range(len(keys))),))
+    # a unit that is in one group has the norm that it has without groups
+    return Aggregate(folded.child, (), (), ((),)) if constant_per_unit(grouped) else grouped
+
+
+def _query_of(query: AnalyzedQuery, dataset: ServedDataset, sold: SoldHistogram) -> AnalyzedQuery:
+    """The query that buys a histogram."""
+    price = dataset.policy.clipping.price
+    request = replace(
+        query.question.request,
+        sql=f"-- histogram of norms: {scope_text(sold.rows)}",
+        epsilon=price,
+        accuracy=None,
+        idempotency=None,
+        parameters=(),
+        types=(),
+        fresh=False,
+    )
+    return replace(
+        query,
+        question=replace(query.question, query_id=new_query_id(), request=request),
+        cut=sold.cut,
+        policy=dataset.histogram_policy,
+        releases=(sold.release,),
+        epsilon=price,
+        known={},
+        nulled=(),
+    )
+
+
+def read_histogram(
+    query: AnalyzedQuery, columns: Sequence[Sequence[int]], noises: Sequence[AnyNoise]
+) -> NormHistogram:
+    """The histogram that was released in one row."""
+    numbers = tuple(column[0] for column in columns)
+    spreads = None if query.currency is Currency.PURE else numbers[BUCKETS:]
+    return NormHistogram(numbers[:BUCKETS], spreads, _mechanism(query.currency, noises[0]))
+
+
+def _mechanism(currency: Currency, noise: AnyNoise) -> Mechanism:
+    """The noise of a bucket; of several draws that were combined, one draw as exact as they are."""
+    if isinstance(noise, DiscreteGaussian | DiscreteLaplace):
+        return noise
+    variance = variance_of(noise)
+    if currency is Currency.PURE:
+        return DiscreteLaplace(Fraction(max(1, isqrt(int(variance / 2)))))
+    return DiscreteGaussian(variance)
+
+
+def held_histogram(query: AnalyzedQuery, quote: Quote, cache: ReleaseCache) -> NormHistogram:
+    """The histogram that the quote finds among earlier releases, for nothing."""
+    [release] = quote.releases
+    [part] = release.measurements
+    table, _ = assemble_table(part, None, load_contents(cache, quote.taken))
+    return read_histogram(query, table.measured, table.noises)
+
+
+def by_part(
+    served: Iterable[tuple[WantedHistogram, NormHistogram]],
+) -> Mapping[PartKey, ServedHistogram]:
+    """The histogram of each part that has one."""
+    return {
+        (part.place, part.names): ServedHistogram(histogram, part.exact)
+        for wanted, histogram in served
+        for part in wanted.parts
+    }
+
+
+def choose_clips(
+    query: AnalyzedQuery, served: Iterable[tuple[WantedHistogram, NormHistogram]], journal: Journal
+) -> ChosenClips:
+    """The clips of the parts that have a histogram, each the best one for its cells and the noise of the query."""
+    policy = query.policy
+    ledger = accounts_on_path(journal, query)[0].ledger
+    share = float(ledger.cost(price_of(query)) / slots_of(query.analyses))
+    std = sqrt(2) / share if query.currency is Currency.PURE else 1 / sqrt(2 * share)
+    found: dict[int, list[tuple[tuple[str, ...], int]]] = {}
+    for wanted, histogram in served:
+        for part in wanted.parts:
+            groups, cells = part.analysis.groups, policy.sizes.expected_groups
+            if isinstance(groups, EnumeratedGroups):
+                cells = max(1, len(groups.keys))
+            square = choose_clip(histogram, CellNoise(cells, std), policy.clipping.largest)
+            if square is not None:
+                found.setdefault(part.place, []).append((part.names, square))
+    return {place: tuple(sorted(several)) for place, several in found.items()}
+
+
+def can_pay(accounts: Iterable[Account], price: Epsilon, journal: Journal, now: datetime) -> bool:
+    """Whether each account on the path has so much left, for its lifetime and in its window."""
+    for account in accounts:
+        left = journal.read(partial(quota_left, now=now, name=account.name))
+        if left is None or left.epsilon_remaining < price:
+            return False
+        if left.window is not None and left.window.epsilon_remaining < price:
+            return False
+    return True
+
+
+def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
+    """What these histograms cost together."""
+    return sum((price_of(one.query) for one in wanted), Epsilon.zero())
+
+
+def with_histograms(done: Released, bought: Sequence[Bill]) -> Released:
+    """What is released, with what was charged for histograms before it."""
+    if not bought:
+        return done
+    bill = done.bill
+    charged = sum((one.charged for one in bought), bill.charged)
+    paid = [one.rho for one in (bill, *bought) if one.rho is not None]
+    notice = f"epsilon {charged - bill.charged} of this was charged for {_counted(len(bought))}"
+    return replace(
+        done,
+        bill=replace(
+            bill,
+            charged=charged,
+            rho=sum(paid, Fraction(0)) if paid else None,
+            notices=(*bill.notices, notice),
+        ),
+    )
+
+
+def add_histograms(estimate: Estimate, missing: Sequence[WantedHistogram]) -> Estimate:
+    """The estimate with the price of the histograms that the query would buy first."""
+    if not missing or not estimate.price:
+        return estimate
+    more = price_of_all(missing)
+    notice = (
+        f"epsilon {more} of the price is for {_counted(len(missing))}, which later queries need not buy; the margins are"
+        " those without it"
+    )
+    return replace(estimate, price=estimate.price + more, notices=(*estimate.notices, notice))
+
+
+def _counted(many: int) -> str:
+    return "a histogram of norms" if many == 1 else f"{many} histograms of norms"
