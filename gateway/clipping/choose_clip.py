@@ -23,8 +23,21 @@ _RATIOS: Final = tuple(each / 100 for each in range(2, 71, 2))
 """Ratios of one bucket of the tail to the one before. With higher ones the tail would have more rows than all buckets."""
 _BEFORE: Final = 2
 _BEHIND: Final = 4
+_OF_MEAN: Final = 0.2
+"""How much of the share of lost rows a mean is wrong by: it loses above and below."""
 _CONTINUED: Final = 6
 """The tail is continued for so many buckets, up to 8 times the last visible norm."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureNoise:
+    """The noise of a measure beside what a row adds to it: 1 for a count. `share`: a mean, which loses little with its rows."""
+
+    weight: float = 1.0
+    share: bool = False
+
+
+COUNT: Final = MeasureNoise()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +46,11 @@ class CellNoise:
 
     cells: int
     std: float
+    measures: tuple[MeasureNoise, ...] = (COUNT,)
 
     def __post_init__(self) -> None:
-        if self.cells < 1 or not self.std > 0:
-            raise ValueError("a release has at least one cell, and noise")
+        if self.cells < 1 or not self.std > 0 or not self.measures:
+            raise ValueError("a release has at least one cell, noise and a measure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +68,22 @@ def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int) -> int
         return None
     buckets = _bounded([*histogram.buckets, *_tail(histogram)], noise.cells)
     squares = [1 << bits for bits in range(2 * largest.bit_length() - 1)]
+    rows = sum(one.units * one.rows for one in buckets)
+    if rows <= 0:
+        return None
 
     def error(square: int) -> float:
-        return (_lost(buckets, sqrt(square)) / noise.cells) ** 2 + noise.std**2 * square
+        lost, clip = _lost(buckets, sqrt(square)), sqrt(square)
+        return sum(_error(one, noise, lost, rows, clip) for one in noise.measures)
 
     return min(squares, key=error)
+
+
+def _error(measure: MeasureNoise, noise: CellNoise, lost: float, rows: float, clip: float) -> float:
+    """The squared error of a cell, relative to what it is."""
+    kept = max(rows - lost, 1.0) if measure.share else rows
+    bias = (_OF_MEAN if measure.share else 1.0) * lost / rows
+    return bias**2 + (measure.weight * noise.std * clip * noise.cells / kept) ** 2
 
 
 def clipped_by(histogram: NormHistogram, square: int) -> Clipped | None:

@@ -26,6 +26,7 @@ from gateway.bounding.time_zone import fold_moments, reads_time
 from gateway.budget.account import Account, Currency
 from gateway.budget.report import quota_left
 from gateway.clipping.choose_clip import CellNoise, choose_clip
+from gateway.clipping.measure_noise import measure_noises
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.datasets.dataset import ServedDataset, SoldHistogram
@@ -228,7 +229,8 @@ def choose_clips(
             groups, cells = part.analysis.groups, policy.sizes.expected_groups
             if isinstance(groups, EnumeratedGroups):
                 cells = max(1, len(groups.keys))
-            square = choose_clip(histogram, CellNoise(cells, std), policy.clipping.largest)
+            noise = CellNoise(cells, std, measure_noises(part.analysis))
+            square = choose_clip(histogram, noise, policy.clipping.largest)
             if square is not None:
                 found.setdefault(part.place, []).append((part.names, square))
     return {place: tuple(sorted(several)) for place, several in found.items()}
