@@ -360,7 +360,8 @@ def test_declared_clip_needs_no_more_noise_than_rows_that_are_cut(
     most = found.groups_per_unit
     assert most == (1 if sql == _ASKED["none"] else _GROUPS)
     once, often = (
-        price_noise([one], noise, Fraction(1), Fraction(1, 10**6))[0] for one in (single, found)
+        price_noise([one], noise, Fraction(1, 1000), Fraction(1, 10**6))[0]
+        for one in (single, found)
     )
     larger = often.drawn[0].std / once.drawn[0].std
     larger /= found.measurements[0].whole

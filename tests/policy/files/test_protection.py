@@ -54,10 +54,3 @@ def test_clip_is_what_is_declared_unless_a_policy_says_another(
     """A policy that lowers the largest clip need not say both."""
     clipping = read(BASE.replace("reuse:", f"{line}\nreuse:")).accepted.clipping
     assert (clipping.default, clipping.largest) == (default, most)
-
-
-def test_clip_above_the_largest_is_refused() -> None:
-    """The hint names both ways out."""
-    [error] = read(BASE.replace("reuse:", "clip: {default: 8, max: 4}\nreuse:")).errors
-    assert "above the largest clip, which is 4" in error.message
-    assert error.hint == "lower it, or raise `max`"
