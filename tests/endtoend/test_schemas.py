@@ -112,7 +112,7 @@ def test_choices_of_groups_are_made_beside_a_boolean_of_a_document(
 ) -> None:
     """The groups that were found are parameters of the statement, and so are the words of a boolean."""
     text = "SELECT third, MEDIAN(weight) FROM customers WHERE smoker IS NOT NULL GROUP BY third"
-    rows = dict(shop.answer(f"{text} ORDER BY third", dataset).rows)
+    rows = {one[0]: one[1] for one in shop.answer(f"{text} ORDER BY third", dataset).rows}
     assert [rows[key] for key in ("0", "1", "2")] == ["82.5"] * 3
 
 
