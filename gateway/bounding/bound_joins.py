@@ -3,20 +3,26 @@
 Two sides with rows of persons meet on the person. Where both may have many rows of one, the side that is
 declared to have fewer is cut to that many, and the other so that one person has at most `MOST_PAIRS` pairs. EXISTS
 and IN are joins in this sense where their condition has to be tried pair by pair. Rows are chosen by a hash of the
-row: the same ones however they are stored. A row of persons that could meet several rows of a public table is refused;
-the source's constraints have to prove that it cannot. A relation that was written or released keeps one row for each
+row: the same ones however they are stored. A relation that was written or released keeps one row for each
 value that is joined by: the engine that joins the rows finds which values are one, by the comparison that it joins
 with.
 
-INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square.
+A row of persons meets one row of a public table where the source's constraints prove it. In a join that is marked
+(`fan_out.py`) it may meet several: the table keeps `MOST_MET` rows for each value that is joined by. Where such rows are
+pairs already, or are sampled above, a person keeps so few rows before the join that `MOST_PAIRS` pairs are the most.
+
+INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square. A row costs
+`MOST_MET` pairs at most, and what is sorted for one person `MOST_PAIRS`.
 INVARIANT: what is known of a relation from the statement alone only refuses a join; it leaves out no bound. Whatever
 such a relation holds, a row of persons meets at most one row of it.
+INVARIANT: which rows of a public table are kept depends on the table and on the statement alone.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from gateway.bounding.fan_out import gather_conditions, pairs_of
 from gateway.bounding.licences import Licences, equal_columns
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
@@ -25,7 +31,7 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
-from gateway.plan.rewrite import rebuild_node
+from gateway.plan.rewrite import rebuild_node, replace_columns
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 
 MOST_MET: Final = 256
@@ -36,11 +42,15 @@ MOST_PAIRS: Final = 65_536
 
 def bound_joins(plan: Node, licences: Licences) -> Node:
     """The plan with every join bounded."""
-    return _bounded(plan, licences, (f"kept_{place}" for place in range(4 * plan.size)))
+    names = (f"kept_{place}" for place in range(4 * plan.size))
+    return _bounded(gather_conditions(plan), licences, names, few=False)
 
 
-def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
-    below = tuple(_bounded(one, licences, names) for one in node.below)
+def _bounded(node: Node, licences: Licences, names: Iterator[str], *, few: bool) -> Node:
+    """`few`: the rows of each person are sorted above, so they are no more than `MOST_PAIRS`."""
+    is_one = isinstance(node.label, Protected) and node.label.rows == 1
+    sorted_ = (few and not is_one) or _sorts(node, licences)
+    below = tuple(_bounded(one, licences, names, few=sorted_) for one in node.below)
     if isinstance(node, UnionAll):
         # its columns go by place, and a side that was cut has one more
         below = tuple(
@@ -56,8 +66,62 @@ def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
     if all(protected):
         return _cut(made, licences, names)
     if any(protected) and not licences.meets_one(made):
-        return _with_one_for_each(made)
+        return (
+            _with_some_for_each(made, names, few=few) if made.several else _with_one_for_each(made)
+        )
     return made
+
+
+def _sorts(node: Node, licences: Licences) -> bool:
+    """Whether the rows of each person may be sampled for it."""
+    match node:
+        case Join() if node.several:
+            return not licences.meets_one(node)
+        case Join() | Mark() if all(isinstance(one.label, Protected) for one in node.below):
+            looked_up = isinstance(node, Mark) and _is_looked_up(node)
+            return not (looked_up or _has_few_pairs(node, licences))
+        case _:
+            return False
+
+
+def _has_few_pairs(node: Join | Mark, licences: Licences) -> bool:
+    """Whether a person has no more pairs than one of the sides has rows."""
+    return any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node)
+
+
+def _is_looked_up(node: Mark) -> bool:
+    parts = () if node.condition is None else conjuncts(node.condition)
+    return all(is_key_lookup(one, node) for one in parts)
+
+
+def _with_some_for_each(node: Join, names: Iterator[str], *, few: bool) -> Join:
+    """The join with at most `MOST_MET` rows of the public side for each value that the columns are equal to."""
+    left_is_other = isinstance(node.right.label, Protected)
+    other, mine = (node.left, node.right) if left_is_other else (node.right, node.left)
+    equal = equal_columns(node.condition, other, mine)
+    if not equal or node.condition is None:
+        raise _several()
+    for one in conjuncts(node.condition):
+        there = {each.id: each for each in other.fields}
+        if column_ids(one) and column_ids(one) <= there.keys():
+            other = Filter(other, replace_columns(one, there))
+    values = tuple(Ref(one) for one in other.fields if one.id in equal)
+    some = _sample(other, values, MOST_MET, next(names))
+    if few or pairs_of(mine):
+        mine = _few(mine, MOST_PAIRS // MOST_MET, next(names))
+    return (
+        replace(node, left=some, right=mine)
+        if left_is_other
+        else replace(node, left=mine, right=some)
+    )
+
+
+def _several() -> Unbounded:
+    return Unbounded(
+        Code.FAN_OUT,
+        "a protected row could match several rows of the other table",
+        "join on a column that has a unique constraint in the source",
+    )
 
 
 def _with_one_for_each(node: Join) -> Join:
@@ -66,11 +130,7 @@ def _with_one_for_each(node: Join) -> Join:
     other = node.left if left_is_other else node.right
     columns = _columns_of_one(node, other)
     if columns is None:
-        raise Unbounded(
-            Code.FAN_OUT,
-            "a protected row could match several rows of the other table",
-            "join on a column that has a unique constraint in the source",
-        )
+        raise _several()
     few = _one_for(other, columns)
     return replace(node, left=few) if left_is_other else replace(node, right=few)
 
@@ -92,16 +152,15 @@ def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
 
 
 def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
-    if any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node):
-        return node  # a person has no more pairs than one side has rows
+    if _has_few_pairs(node, licences):
+        return node
     left, right = _both_cut(node.left, node.right, names)
     return replace(node, left=left, right=right)
 
 
 def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
     """Equalities of the two sides are looked up; anything else about both is tried for every pair."""
-    parts = () if node.condition is None else conjuncts(node.condition)
-    if all(is_key_lookup(one, node) for one in parts):
+    if _is_looked_up(node):
         return node
     if not isinstance(node.inner.label, Protected):
         joined = Join(node.child, node.inner, node.condition)
@@ -115,7 +174,7 @@ def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
                 "use only `=` between the tables in EXISTS, or compare with a unique column",
             )
         return replace(node, inner=_one_for(node.inner, columns))
-    if any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node):
+    if _has_few_pairs(node, licences):
         return node
     child, inner = _both_cut(node.child, node.inner, names)
     return replace(node, child=child, inner=inner)
@@ -134,10 +193,7 @@ def is_key_lookup(part: Scalar, node: Mark) -> bool:
 
 def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node]:
     """Both sides with so few rows of each person that few of them can meet."""
-    declared = [one for one in map(_declared, (left, right)) if one is not None]
-    if not declared:
-        raise _unbounded()
-    most = min(*declared, MOST_MET)
+    most = min(one for one in (_declared(left), _declared(right), MOST_MET) if one is not None)
     first, second = _declared(left), _declared(right)
     is_left = first is not None and (second is None or first < second)
     fewer = _few(left if is_left else right, most, next(names))
@@ -152,10 +208,14 @@ def _few(side: Node, most: int, name: str) -> Node:
     there = _kept(side)
     if there is not None and there <= most:
         return side
-    # a sample is of the rows of each person, also where no column has the person; `order` is completed later, as of
-    # every window
+    # a sample is of the rows of each person, also where no column has the person
     units = tuple(Ref(one) for one in side.fields if one.tie is Tie.ALWAYS)
-    call = WindowCall("sample_number", (), units[:1], (), None, BIGINT)
+    return _sample(side, units[:1], most, name)
+
+
+def _sample(side: Node, partition: tuple[Scalar, ...], most: int, name: str) -> Filter:
+    """At most so many rows of each part; `order` is completed later, as of every window."""
+    call = WindowCall("sample_number", (), partition, (), None, BIGINT)
     numbered = Window(side, ((name, call),))
     few = Call("<=", (Ref(numbered.fields[-1]), Literal(most, BIGINT)), BOOLEAN)
     return Filter(numbered, few)
@@ -186,14 +246,6 @@ def _most_of_sample(node: Filter) -> int | None:
             )
             return most if sampled else None
     return None
-
-
-def _unbounded() -> Unbounded:
-    return Unbounded(
-        Code.FAN_OUT,
-        "the join could pair each row of a person with every other row of that person",
-        "aggregate one side by the unit key first",
-    )
 
 
 def _declared(node: Node) -> int | None:

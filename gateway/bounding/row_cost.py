@@ -26,6 +26,7 @@ from math import ceil
 from typing import Final
 
 from gateway.bounding.bound_joins import is_key_lookup
+from gateway.bounding.fan_out import may_be_pairs
 from gateway.catalog.tables import LONGEST_TEXT, Column
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import Code, UnsupportedSql
@@ -33,7 +34,7 @@ from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.range_arithmetic import Range
 from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest_size, size_of_type
 from gateway.functions.table import function_of
-from gateway.plan.joins import Join, Mark, UnionAll, is_cut
+from gateway.plan.joins import Mark, is_cut
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar, Shift
@@ -202,19 +203,6 @@ def _cast(cast: Cast, size: Size) -> Size:
     shown = size.characters if cast.what.type.family is Family.TEXT else size.digits + 12
     longest = max(shown, LENGTHS.get(cast.what.type.family, 0))
     return Size(longest if cast.type.length is None else min(longest, cast.type.length))
-
-
-def may_be_pairs(node: Node) -> bool:
-    """Whether its rows may be pairs of rows of one person."""
-    return pairs_of(node) > 0
-
-
-def pairs_of(node: Node) -> int:
-    """How often `MOST_PAIRS` rows one person may have at most; 0: the rows are no pairs."""
-    below = [pairs_of(one) for one in node.below]
-    if isinstance(node, UnionAll):
-        return sum(below)
-    return max([*below, int(isinstance(node, Join) and is_cut(node))])
 
 
 def is_tried_by_pairs(node: Node) -> bool:

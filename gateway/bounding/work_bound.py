@@ -16,16 +16,15 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
+from gateway.bounding.fan_out import may_be_pairs, pairs_of
 from gateway.bounding.row_cost import (
     RowWidth,
     copy_time,
     document_times,
     hash_time,
     is_tried_by_pairs,
-    may_be_pairs,
     needs_ranges,
     operand_copies,
-    pairs_of,
     row_bytes,
     row_width,
     size_of,

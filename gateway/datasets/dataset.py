@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
@@ -97,13 +97,18 @@ class BoundedReleases:
         return found[2]
 
 
-def _weigh(_: int, found: tuple[Aggregate, AnalyzedRelease]) -> int:
+_AnalysisKey: TypeAlias = tuple[int, int]
+_KeptAnalysis: TypeAlias = tuple[Aggregate, Mapping[str, TableProof], AnalyzedRelease]
+"""A plan and the proofs that it was analysed by, beside the analysis: no other objects have their ids."""
+
+
+def _weigh(_: _AnalysisKey, found: _KeptAnalysis) -> int:
     """Listed groups are what an analysis is large by: each holds its values."""
-    groups = (part.groups for part in found[1].parts)
+    groups = (part.groups for part in found[2].parts)
     return 1 + sum(len(one.keys) for one in groups if isinstance(one, EnumeratedGroups))
 
 
-def _remember() -> LruCache[int, tuple[Aggregate, AnalyzedRelease]]:
+def _remember() -> LruCache[_AnalysisKey, _KeptAnalysis]:
     return LruCache(_MOST_GROUPS, _weigh)
 
 
@@ -117,7 +122,7 @@ class ServedDataset:
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
-    analyses: LruCache[int, tuple[Aggregate, AnalyzedRelease]] = field(default_factory=_remember)
+    analyses: LruCache[_AnalysisKey, _KeptAnalysis] = field(default_factory=_remember)
 
     def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""

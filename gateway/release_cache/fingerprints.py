@@ -172,9 +172,11 @@ def _as_written(analysis: Analysis) -> list[Json]:
 
 
 def _is_cut(node: Node) -> bool:
-    """Whether some rows of a unit are left out of a join, as both sides may have several."""
+    """Whether some rows are left out of a join: of a unit, as both sides may have several, or of a public table."""
     if not isinstance(node, Join | Mark):
         return False
+    if isinstance(node, Join) and node.several:
+        return True
     sides = [one.label for one in node.below]
     return all(isinstance(one, Protected) and one.rows != 1 for one in sides)
 

@@ -52,8 +52,9 @@ def analyze_release(
     that of the rows and groups that the policy declares, but no more than `largest_square`.
     """
     label = plan.child.label
-    if not isinstance(label, Protected) or label.rows is None:
+    if not isinstance(label, Protected) or label.usual_rows is None:
         raise BrokenPlan("a release of what nothing bounds")
+    rows = label.usual_rows
     if plan.sets != (tuple(range(len(plan.keys))),):
         raise BrokenPlan("several grouping sets, which are analysed one by one")
     check_operands(plan)
@@ -61,8 +62,10 @@ def analyze_release(
     listed = enumerate_groups(plan, columns, enumerated_groups)
     most = groups_per_unit(plan, listed)
     clipped = label.rows != 1 or most != 1
-    measuring = MeasurementBuilder(columns, min(label.values, label.rows), pairs=pairs)
-    choosing = ChoiceBuilder(columns, label.rows, listed)
+    # INVARIANT: where nothing bounds the rows of a unit, what it adds is weighted, and nothing is cut to these rows
+    values = label.values if label.rows is None else min(label.values, rows)
+    measuring = MeasurementBuilder(columns, values, pairs=pairs)
+    choosing = ChoiceBuilder(columns, rows, listed)
     formulas = _formulas(plan, measuring, choosing)
     groups: Groups
     if listed is None:
@@ -72,15 +75,13 @@ def analyze_release(
         groups = replace(listed, units=_units(measuring, clipped=clipped), least=min_units)
     else:
         groups = listed
-    made = Analysis(
-        plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
-    )
+    made = Analysis(plan, rows, most, measuring.slots, formulas, groups, choices=choosing.choices)
     if not clipped:
         return made
     squares = not pairs
     square, own = clip_square, None
     if square is None:
-        square, own = declared_square(label.rows, most, largest_square, squares=squares), most
+        square, own = declared_square(rows, most, largest_square, squares=squares), most
     return _clipped(made, Clip(square, squares, weight_bits(square)), own)
 
 

@@ -8,13 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
+from typing import Final
 
 from gateway.binding.bound import Cut
+from gateway.bounding.fan_out import mark_fan_out, meets_tables
+from gateway.bounding.licences import Licences
 from gateway.bounding.time_zone import fold_moments, reads_time, require_named_clocks
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Session
+from gateway.engines.catalog.proofs import TableProof
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import BrokenPlan
@@ -28,6 +33,8 @@ from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
+
+_NOTHING: Final[Mapping[str, TableProof]] = MappingProxyType({})
 
 
 def analyze_query(bound: BoundQuery, dataset: ServedDataset) -> AnalyzedQuery:
@@ -66,23 +73,34 @@ def _require_listed(cut: Cut, analyses: Sequence[AnalyzedRelease]) -> None:
 def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> AnalyzedRelease:
     """The analysis of a plan that was bound before is remembered, unless it depends on the time.
 
-    INVARIANT: it depends on the plan and on the policy of the dataset alone. The plan itself is kept beside it, so no
-    other plan has its identity.
+    INVARIANT: it depends on the plan, on the policy of the dataset and on what the source's last catalog proved alone. The
+    plan and the proofs are kept beside it, so no others have their identities.
     """
-    known = dataset.analyses.find(id(plan))
+    proven = dataset.proofs.now() if meets_tables(plan) else _NOTHING
+    key = (id(plan), id(proven))
+    known = dataset.analyses.find(key)
     if known is not None:
-        return known[1]
-    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now)
+        return known[2]
+    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now, proven)
     if reads_time(plan):
         return found()
-    return dataset.analyses.get(id(plan), lambda: (plan, found()))[1]
+    return dataset.analyses.get(key, lambda: (plan, proven, found()))[2]
 
 
 def analyze_plan(
-    plan: Aggregate, policy: Policy, currency: Currency, now: datetime
+    plan: Aggregate,
+    policy: Policy,
+    currency: Currency,
+    now: datetime,
+    proven: Mapping[str, TableProof] | None = None,
 ) -> AnalyzedRelease:
-    """What a release measures in each of its grouping sets, and how far one unit moves it."""
+    """What a release measures in each of its grouping sets, and how far one unit moves it.
+
+    Without proofs, as of a source that is not asked, public tables are taken to be unique on what they are joined by.
+    """
     folded = fold_moments(plan, now)
+    if proven is not None:
+        folded = mark_fan_out(folded, Licences(proven).meets_one)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
     require_named_clocks(folded)
