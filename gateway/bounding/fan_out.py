@@ -128,12 +128,14 @@ def _meets_table(join: Join) -> bool:
 
 def _require_bound(node: Node) -> None:
     """Refuse what is computed from all rows of a person where nothing bounds them."""
-    below = node.child.label if isinstance(node, PerUnit | Window) else None
+    if not isinstance(node, PerUnit | Window):
+        return
+    below = node.child.label
     if not isinstance(below, Protected) or below.rows is not None or below.expected is None:
         return
     if isinstance(node, Window):
         raise _unbounded("a window function over the rows of a person")
-    if any(one.function in _COUNTED for _, one in node.measures):
+    if isinstance(node, PerUnit) and any(one.function in _COUNTED for _, one in node.measures):
         raise _unbounded("a count or sum for each person")
 
 

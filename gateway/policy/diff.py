@@ -165,7 +165,7 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
     yield from _results(before, after)
 
 
-def _said(default: int | None) -> str:
+def _clip_default(default: int | None) -> str:
     return "declared" if default is None else str(default)
 
 
@@ -174,7 +174,7 @@ def _clipping(before: Policy, after: Policy) -> Iterator[Change]:
     for label, first, second in (
         ("price", str(was.price), str(now.price)),
         ("max_age", format_duration(was.max_age), format_duration(now.max_age)),
-        ("default", _said(was.default), _said(now.default)),
+        ("default", _clip_default(was.default), _clip_default(now.default)),
         ("max", str(was.largest), str(now.largest)),
     ):
         if first != second:

@@ -16,21 +16,12 @@ from gateway.sensitivity.analysis import (
     scale_formula,
 )
 from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
-from gateway.sensitivity.clip import (
-    Clip,
-    Clips,
-    clip_slot,
-    declared_square,
-    units_clip,
-    weight_bits,
-)
+from gateway.sensitivity.clip import DECLARED_CLIP, Clip, ClipRule, Clips, clip_slot, units_clip
 from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
 from gateway.sensitivity.measurement import Rows, Units
 from gateway.sensitivity.summands import check_operands
 
-LARGEST_CLIP: Final = 1 << 14
-"""The largest clip under which a weight has 16 bits."""
 _LEAST_UNITS: Final = 2  # what one unit alone has is never shown, however lucky its noise
 
 
@@ -41,15 +32,13 @@ def analyze_release(
     enumerated_groups: int,
     min_units: int,
     suppress_small: bool = False,
-    clip_square: int | None = None,
-    largest_square: int = LARGEST_CLIP**2,
+    clip: ClipRule = DECLARED_CLIP,
 ) -> Analysis:
     """What is measured, and which groups come back; or the refusal. `plan` has one grouping set: see `rolled`.
 
     `pairs`: noise is Laplace's. `enumerated_groups` is the most groups that are listed. Groups that are found
     in the data need `min_units` units; with `suppress_small` those that are listed are counted, too, so that
-    the aggregates of small ones can be blanked. `clip_square` is c²: c is the norm of a unit's rows that counts in full; None:
-    that of the rows and groups that the policy declares, but no more than `largest_square`.
+    the aggregates of small ones can be blanked. `clip` says up to which norm the rows of a unit count in full.
     """
     label = plan.child.label
     if not isinstance(label, Protected) or label.usual_rows is None:
@@ -78,11 +67,8 @@ def analyze_release(
     made = Analysis(plan, rows, most, measuring.slots, formulas, groups, choices=choosing.choices)
     if not clipped:
         return made
-    squares = not pairs
-    square, own = clip_square, None
-    if square is None:
-        square, own = declared_square(rows, most, largest_square, squares=squares), most
-    return _clipped(made, Clip(square, squares, weight_bits(square)), own)
+    clip_of_rows = clip.of_rows(rows, most, squares=not pairs)
+    return _clipped(made, clip_of_rows, most if clip.square is None else None)
 
 
 def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:

@@ -22,6 +22,7 @@ from gateway.sensitivity.measurement import Different, Measurement, Norm, Slot, 
 
 _BITS: Final = 16
 _MOST_BITS: Final = 30  # isqrt(B) is at most 2^30: lattices leave room for that
+LARGEST_CLIP: Final = 1 << 14  # the largest under which a weight has 16 bits
 MOST_ROWS: Final = 2**31 - 1  # whoever has more rows counts nowhere
 
 
@@ -84,15 +85,28 @@ class Clips:
     units: Clip | None
 
 
+@dataclass(frozen=True, slots=True)
+class ClipRule:
+    """c² of a release: `square`, or where that is None the norm that the policy declares, and no more than `largest`."""
+
+    square: int | None = None
+    largest: int = LARGEST_CLIP**2
+
+    def of_rows(self, rows: int, groups: int, *, squares: bool) -> Clip:
+        """The clip of rows. A unit is declared to have so many `rows` in each of so many `groups`."""
+        square = self.square
+        if square is None:
+            added = rows * groups
+            square = min(rows * added if squares else added * added, self.largest)
+        return Clip(square, squares, weight_bits(square))
+
+
+DECLARED_CLIP: Final = ClipRule()
+
+
 def units_clip(clip: Clip, groups: int) -> Clip:
     """The clip of counts of units that are in at most so many groups: no norm is above that of all groups."""
     return replace(clip, square=min(clip.square, groups if clip.squares else groups * groups))
-
-
-def declared_square(rows: int, groups: int, largest: int, *, squares: bool) -> int:
-    """c² of a unit that has as many rows as the policy declares: `rows` in each of `groups`. `largest` is the largest c²."""
-    added = rows * groups
-    return min(rows * added if squares else added * added, largest)
 
 
 def clip_slot(slot: Slot, rows: Clip, units: Clip) -> Slot:

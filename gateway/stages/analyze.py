@@ -32,6 +32,7 @@ from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.clip import ClipRule
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
 
 _NOTHING: Final[Mapping[str, TableProof]] = MappingProxyType({})
@@ -105,14 +106,14 @@ def analyze_plan(
         raise BrokenPlan("a release that is none any more")
     require_named_clocks(folded)
     check_work(folded)
+    default = policy.clipping.default
     one_set = partial(
         analyze_release,
         pairs=currency is Currency.PURE,
         enumerated_groups=policy.sizes.enumerated_groups,
         min_units=policy.auditing.min_units,
         suppress_small=policy.results.suppress_small,
-        clip_square=None if policy.clipping.default is None else policy.clipping.default**2,
-        largest_square=policy.clipping.largest**2,
+        clip=ClipRule(None if default is None else default**2, policy.clipping.largest**2),
     )
     ranges = ranges_of(folded, policy.results.reported)
     hidden = hidden_null_groups(folded)
