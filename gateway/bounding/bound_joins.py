@@ -8,11 +8,11 @@ value that is joined by: the engine that joins the rows finds which values are o
 with.
 
 A row of persons meets one row of a public table where the source's constraints prove it. In a join that is marked
-(`fan_out.py`) it may meet several: the table keeps `MOST_MET` rows for each value that is joined by. Where such rows are
+(`fan_out.py`) it may meet several: the table keeps `MOST_MATCHES` rows for each value that is joined by. Where such rows are
 pairs already, or are sampled above, a person keeps so few rows before the join that `MOST_PAIRS` pairs are the most.
 
-INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square. A row costs
-`MOST_MET` pairs at most, and what is sorted for one person `MOST_PAIRS`.
+INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square. A row
+meets `MOST_MET` rows of its person or `MOST_MATCHES` public ones, and of pairs a person has `MOST_PAIRS` at most.
 INVARIANT: what is known of a relation from the statement alone only refuses a join; it leaves out no bound. Whatever
 such a relation holds, a row of persons meets at most one row of it.
 INVARIANT: which rows of a public table are kept depends on the table and on the statement alone.
@@ -20,24 +20,24 @@ INVARIANT: which rows of a public table are kept depends on the table and on the
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from gateway.bounding.fan_out import gather_conditions, pairs_of
+from gateway.bounding.fan_out import gather_conditions, may_be_pairs
 from gateway.bounding.licences import Licences, equal_columns
+from gateway.bounding.row_samples import (
+    MOST_MATCHES,
+    MOST_MET,
+    MOST_PAIRS,
+    few_of_person,
+    sample_rows,
+)
 from gateway.errors import Code, Unbounded
-from gateway.plan.aggregates import WindowCall
-from gateway.plan.fields import BIGINT, BOOLEAN, Field, Protected, Tie
+from gateway.plan.fields import Field, Protected
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
+from gateway.plan.relations import Constant, Filter, Project, below_filters
 from gateway.plan.rewrite import rebuild_node, replace_columns
-from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
-
-MOST_MET: Final = 256
-"""How many rows of a person one row of that person meets."""
-MOST_PAIRS: Final = 65_536
-"""How many pairs of rows one person has."""
+from gateway.plan.scalars import Call, Ref, Scalar, column_ids
 
 
 def bound_joins(plan: Node, licences: Licences) -> Node:
@@ -95,7 +95,7 @@ def _is_looked_up(node: Mark) -> bool:
 
 
 def _with_some_for_each(node: Join, names: Iterator[str], *, few: bool) -> Join:
-    """The join with at most `MOST_MET` rows of the public side for each value that the columns are equal to."""
+    """The join with at most `MOST_MATCHES` rows of the public side for each value that the columns are equal to."""
     left_is_other = isinstance(node.right.label, Protected)
     other, mine = (node.left, node.right) if left_is_other else (node.right, node.left)
     equal = equal_columns(node.condition, other, mine)
@@ -106,9 +106,9 @@ def _with_some_for_each(node: Join, names: Iterator[str], *, few: bool) -> Join:
         if column_ids(one) and column_ids(one) <= there.keys():
             other = Filter(other, replace_columns(one, there))
     values = tuple(Ref(one) for one in other.fields if one.id in equal)
-    some = _sample(other, values, MOST_MET, next(names))
-    if few or pairs_of(mine):
-        mine = _few(mine, MOST_PAIRS // MOST_MET, next(names))
+    some = sample_rows(other, values, MOST_MATCHES, next(names))
+    if few or may_be_pairs(mine):
+        mine = few_of_person(mine, MOST_PAIRS // MOST_MATCHES, next(names))
     return (
         replace(node, left=some, right=mine)
         if left_is_other
@@ -196,56 +196,11 @@ def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node
     most = min(one for one in (_declared(left), _declared(right), MOST_MET) if one is not None)
     first, second = _declared(left), _declared(right)
     is_left = first is not None and (second is None or first < second)
-    fewer = _few(left if is_left else right, most, next(names))
+    fewer = few_of_person(left if is_left else right, most, next(names))
     other = right if is_left else left
     if most > 1:
-        other = _few(other, MOST_PAIRS // most, next(names))
+        other = few_of_person(other, MOST_PAIRS // most, next(names))
     return (fewer, other) if is_left else (other, fewer)
-
-
-def _few(side: Node, most: int, name: str) -> Node:
-    """At most so many rows of each person; a side that was cut to no more is left as it is."""
-    there = _kept(side)
-    if there is not None and there <= most:
-        return side
-    # a sample is of the rows of each person, also where no column has the person
-    units = tuple(Ref(one) for one in side.fields if one.tie is Tie.ALWAYS)
-    return _sample(side, units[:1], most, name)
-
-
-def _sample(side: Node, partition: tuple[Scalar, ...], most: int, name: str) -> Filter:
-    """At most so many rows of each part; `order` is completed later, as of every window."""
-    call = WindowCall("sample_number", (), partition, (), None, BIGINT)
-    numbered = Window(side, ((name, call),))
-    few = Call("<=", (Ref(numbered.fields[-1]), Literal(most, BIGINT)), BOOLEAN)
-    return Filter(numbered, few)
-
-
-def _kept(side: Node) -> int | None:
-    """To how many rows of each person a cut below has brought the side; None: there is none.
-
-    INVARIANT: what stands between the side and the cut adds no row and changes the person of none, so that another cut to as
-    many rows would leave out no row.
-    """
-    while isinstance(side, Filter | Mark | Project | Window):
-        if isinstance(side, Filter) and (most := _most_of_sample(side)) is not None:
-            return most
-        side = side.child
-    return None
-
-
-def _most_of_sample(node: Filter) -> int | None:
-    """How many rows of each person a filter of `_few` keeps; None of any other filter."""
-    condition, below = node.condition, node.child
-    if not isinstance(below, Window) or not isinstance(condition, Call):
-        return None
-    match condition.function, condition.parts:
-        case "<=", (Ref(field=number), Literal(value=int(most))):
-            sampled = any(
-                name == number.id and call.function == "sample_number" for name, call in below.items
-            )
-            return most if sampled else None
-    return None
 
 
 def _declared(node: Node) -> int | None:

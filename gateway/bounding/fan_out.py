@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from gateway.bounding.row_samples import kept_of_person
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import BOOLEAN, Protected
@@ -25,6 +26,10 @@ from gateway.plan.relations import Filter, Scan, Window, below_filters
 from gateway.plan.rewrite import rebuild_node, replace_columns, rewrite_plan
 from gateway.plan.scalars import Call, Scalar, column_ids
 
+PAIRED: Final = 10
+"""A pair of rows of one person may take a tenth of a row: there are more of them."""
+MATCHED: Final = 3
+"""A row of a person beside one of a public table may take a third: there are fewer than of pairs."""
 _COUNTED: Final = frozenset({"count", "sum"})
 
 
@@ -96,17 +101,31 @@ def public_side(join: Join) -> Node:
     return join.left if isinstance(join.right.label, Protected) else join.right
 
 
+def row_share(node: Node) -> int:
+    """Into how many parts the time of a row is divided for its rows: 1 where they are no more than those of the tables."""
+    share = max((row_share(one) for one in node.below), default=1)
+    if not isinstance(node, Join):
+        return share
+    if is_cut(node):
+        return PAIRED
+    return share if not node.several else MATCHED if share == 1 else PAIRED
+
+
 def may_be_pairs(node: Node) -> bool:
     """Whether its rows may be pairs: of rows of one person, or of such a row and a public one."""
-    return pairs_of(node) > 0
+    return row_share(node) > 1
 
 
 def pairs_of(node: Node) -> int:
-    """How often `MOST_PAIRS` rows are counted for one person; 0: the rows are no pairs."""
+    """How often one person may have `MOST_PAIRS` rows; 0: no more than some of each row of the tables."""
     below = [pairs_of(one) for one in node.below]
     if isinstance(node, UnionAll):
         return sum(below)
-    return max([*below, int(isinstance(node, Join) and (node.several or is_cut(node)))])
+    if isinstance(node, Join) and node.several:
+        # where the rows of a person are cut before the join, they are pairs, or are sampled above
+        mine = node.right if public_side(node) is node.left else node.left
+        return max(*below, int(kept_of_person(mine) is not None))
+    return max([*below, int(isinstance(node, Join) and is_cut(node))])
 
 
 def multiplied_tables(plan: Node) -> tuple[str, ...]:
@@ -135,7 +154,7 @@ def _require_bound(node: Node) -> None:
         return
     if isinstance(node, Window):
         raise _unbounded("a window function over the rows of a person")
-    if isinstance(node, PerUnit) and any(one.function in _COUNTED for _, one in node.measures):
+    if any(one.function in _COUNTED for _, one in node.measures):
         raise _unbounded("a count or sum for each person")
 
 

@@ -26,7 +26,7 @@ from math import ceil
 from typing import Final
 
 from gateway.bounding.bound_joins import is_key_lookup
-from gateway.bounding.fan_out import may_be_pairs
+from gateway.bounding.fan_out import PAIRED, row_share
 from gateway.catalog.tables import LONGEST_TEXT, Column
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import Code, UnsupportedSql
@@ -205,10 +205,10 @@ def _cast(cast: Cast, size: Size) -> Size:
     return Size(longest if cast.type.length is None else min(longest, cast.type.length))
 
 
-def is_tried_by_pairs(node: Node) -> bool:
-    """Whether its own expressions may be computed for every pair."""
-    if may_be_pairs(node):
-        return True
+def share_of_node(node: Node) -> int:
+    """The share of the time of a row of its own expressions, which may be computed for every pair."""
+    share = row_share(node)
     if not isinstance(node, Mark) or node.condition is None or not is_cut(node):
-        return False
-    return not all(is_key_lookup(one, node) for one in conjuncts(node.condition))
+        return share
+    looked_up = all(is_key_lookup(one, node) for one in conjuncts(node.condition))
+    return share if looked_up else max(share, PAIRED)
