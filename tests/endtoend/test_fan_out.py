@@ -94,7 +94,7 @@ def clinics(
         connection.execute(_TABLE)
         connection.executemany("INSERT INTO words VALUES (?, ?, ?)", _WORDS)
     with clinic_in_postgresql(sample_server) as plain:
-        with psycopg.connect(dsn(plain)) as connection, connection.cursor() as cursor:
+        with psycopg.connect(dsn(plain)) as filled, filled.cursor() as cursor:
             cursor.execute(_TABLE)
             cursor.executemany("INSERT INTO words VALUES (%s, %s, %s)", _WORDS)
         policies = {
@@ -104,9 +104,9 @@ def clinics(
         environment = {"PLAIN": shown(plain), "DUCKDB": shown(file)}
         with (
             a_gateway(policies, environment, servers) as opened,
-            plain_connection(plain) as connection,
+            plain_connection(plain) as asked,
         ):
-            yield opened, connection
+            yield opened, asked
 
 
 def _with_words(text: str) -> str:
