@@ -10,6 +10,8 @@ would follow from the rows; it is said of released histograms alone. docs/proofs
 from collections.abc import Iterable, Iterator
 from math import sqrt
 
+from gateway.bounding.fan_out import multiplied_tables
+from gateway.bounding.row_samples import MOST_MATCHES
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import Protected
 from gateway.plan.node import walk_nodes
@@ -36,6 +38,16 @@ def clip_notices(scopes: Iterable[ClippedScope]) -> Iterator[str]:
         )
 
 
+def fan_out_notices(releases: Iterable[AnalyzedRelease]) -> Iterator[str]:
+    """A sentence for each public table of which a row of persons may meet several rows."""
+    plans = (part.plan for release in releases for part in release.parts)
+    for table in dict.fromkeys(name for plan in plans for name in multiplied_tables(plan)):
+        yield (
+            f"no key of `{table}` is proven for a join: a row counts as often as it matches,"
+            f" with at most {MOST_MATCHES} rows of `{table}` for each value"
+        )
+
+
 def _scopes(part: Analysis) -> Iterator[ClippedScope]:
     clips, label = part.clips, part.plan.child.label
     if clips is None or not isinstance(label, Protected):
@@ -51,6 +63,7 @@ def _scopes(part: Analysis) -> Iterator[ClippedScope]:
 
 def _scope_text(plan: Aggregate) -> str:
     scans = (one.table for one in walk_nodes(plan.child) if isinstance(one, Scan))
-    tables = " and ".join(dict.fromkeys(one.name for one in scans if not one.public))
+    names = (*(one.name for one in scans if not one.public), *multiplied_tables(plan))
+    tables = " and ".join(dict.fromkeys(names))
     keys = ", ".join(scalar_sql(key) for _, key in plan.keys)
     return f"{tables} by {keys}" if keys else tables
