@@ -63,7 +63,9 @@ def generalize(plan: Aggregate, levels: ReadLevels) -> Aggregate:
     }
     if not read:
         return plan
-    inline = not any(_reads_whole_rows(node, read) for node in walk_nodes(plan))
+    inline = not (
+        _may_sample(plan) or any(_reads_whole_rows(node, read) for node in walk_nodes(plan))
+    )
     below = _generalized(plan.child, levels, inline=inline)
     if inline and any(
         isinstance(one, Join | Mark) and is_cut(one) for one in walk_nodes(below.node)
@@ -123,6 +125,12 @@ def _reads_whole_rows(node: Node, read: set[str]) -> bool:
         return False
     compared = frozenset[str]() if node.condition is None else column_ids(node.condition)
     return not read.isdisjoint(compared) or is_cut(node)
+
+
+def _may_sample(plan: Node) -> bool:
+    """Whether rows may be sampled beside a public table: by all columns, where it has no proven key and there is another join."""
+    joins = [one for one in walk_nodes(plan) if isinstance(one, Join | Mark)]
+    return len(joins) > 1 and any(isinstance(one, Join) and one.assumed_unique for one in joins)
 
 
 def _generalized(node: Node, levels: ReadLevels, *, inline: bool) -> _Relation:

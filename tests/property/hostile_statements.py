@@ -124,7 +124,7 @@ _STATEMENTS: Final = (
     ON c.chapter = v.diagnosis) t ON t.patient_id = a.patient_id WHERE t.code > 'J'""",
     """SELECT t.code, COUNT(*) FROM (SELECT DISTINCT v.patient_id, c.code FROM visits v JOIN codes c
     ON c.chapter = v.diagnosis) t GROUP BY 1""",
-    """SELECT region, smoker, COUNT(*) FROM patients JOIN codes ON chapter = name GROUP BY CUBE (region, smoker)""",
+    """SELECT region, smoker, COUNT(*) FROM patients JOIN codes ON chapter = name GROUP BY 1, 2""",
 )
 
 
