@@ -1,7 +1,7 @@
 """A join that would square the rows of one person is bounded before it runs, or refused.
 
-Two sides with rows of persons meet on the person. Where both may have many rows of one, the side that is
-declared to have fewer is cut to that many, and the other so that one person has at most `MOST_PAIRS` pairs. EXISTS
+Two sides with rows of persons meet on the person. Where both may have many rows of one, both are cut to `MOST_MET`, so
+that one person has at most `MOST_PAIRS` pairs; a side that is declared to have one row is cut to that alone. EXISTS
 and IN are joins in this sense where their condition has to be tried pair by pair. Rows are chosen by a hash of the
 row: the same ones however they are stored. A relation that was written or released keeps one row for each
 value that is joined by: the engine that joins the rows finds which values are one, by the comparison that it joins
@@ -12,7 +12,8 @@ A row of persons meets one row of a public table where the source's constraints 
 pairs already, or are sampled above, a person keeps so few rows before the join that `MOST_PAIRS` pairs are the most.
 
 INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square. A row
-meets `MOST_MET` rows of its person or `MOST_MATCHES` public ones, and of pairs a person has `MOST_PAIRS` at most.
+meets as many rows of its person as are kept of these, or `MOST_MATCHES` public ones, and of pairs a person has
+`MOST_PAIRS` at most.
 INVARIANT: what is known of a relation from the statement alone only refuses a join; it leaves out no bound. Whatever
 such a relation holds, a row of persons meets at most one row of it.
 INVARIANT: which rows of a public table are kept depends on the table and on the statement alone.
@@ -20,6 +21,7 @@ INVARIANT: which rows of a public table are kept depends on the table and on the
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from gateway.bounding.fan_out import gather_conditions, may_be_pairs
 from gateway.bounding.licences import Licences, equal_columns
@@ -38,6 +40,9 @@ from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, below_filters
 from gateway.plan.rewrite import rebuild_node, replace_columns
 from gateway.plan.scalars import Call, Ref, Scalar, column_ids
+
+_BESIDE_PAIRS: Final = 64
+"""How many rows of a person meet pairs of that person."""
 
 
 def bound_joins(plan: Node, licences: Licences) -> Node:
@@ -192,19 +197,27 @@ def is_key_lookup(part: Scalar, node: Mark) -> bool:
 
 
 def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node]:
-    """Both sides with so few rows of each person that few of them can meet."""
-    most = min(one for one in (_declared(left), _declared(right), MOST_MET) if one is not None)
-    first, second = _declared(left), _declared(right)
-    is_left = first is not None and (second is None or first < second)
-    fewer = few_of_person(left if is_left else right, most, next(names))
-    other = right if is_left else left
-    if most > 1:
-        other = few_of_person(other, MOST_PAIRS // most, next(names))
-    return (fewer, other) if is_left else (other, fewer)
+    """Both sides with so few rows of each person that few of them can meet.
 
-
-def _declared(node: Node) -> int | None:
-    return node.label.rows if isinstance(node.label, Protected) else None
+    A declared number of rows other than one is no reason to leave rows out: what a person adds is weighted. Of pairs there
+    are more than of rows, so more of them are kept.
+    """
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one.label, Protected) and one.label.rows == 1:
+            few = few_of_person(one, 1, next(names))
+            return (few, other) if one is left else (other, few)
+    pairs = [may_be_pairs(one) for one in (left, right)]
+    most = (
+        MOST_MET
+        if pairs[0] == pairs[1]
+        else _BESIDE_PAIRS
+        if pairs[1]
+        else MOST_PAIRS // _BESIDE_PAIRS
+    )
+    return (
+        few_of_person(left, most, next(names)),
+        few_of_person(right, MOST_PAIRS // most, next(names)),
+    )
 
 
 def _same_columns(node: Node, columns: tuple[Field, ...], names: Iterator[str]) -> Node:

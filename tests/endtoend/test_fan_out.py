@@ -15,7 +15,7 @@ from endtoend.clinic_gateway import (
     dsn,
     shown,
 )
-from endtoend.clinic_policy import policy
+from endtoend.clinic_policy import noisy_policies, policy
 from endtoend.plain_postgresql import plain_connection, plain_result
 from endtoend.same_answer import differences, is_ordered, without_empty_groups
 from fix_servers import SharedServers
@@ -89,10 +89,11 @@ def clinics(
 ) -> Iterator[tuple[AskedGateway, psycopg.Connection]]:
     """The clinic and a public table without a key; `laplace` is over PostgreSQL, the others over DuckDB."""
     folder: Path = tmp_path_factory.mktemp("fan_out")
-    file = clinic_in_duckdb(folder / "clinic.duckdb")
-    with closing(duckdb.connect(str(folder / "clinic.duckdb"))) as connection:
-        connection.execute(_TABLE)
-        connection.executemany("INSERT INTO words VALUES (?, ?, ?)", _WORDS)
+    file, other = (clinic_in_duckdb(folder / f"{name}.duckdb") for name in ("clinic", "reused"))
+    for url in (file, other):
+        with closing(duckdb.connect(str(url.database))) as connection:
+            connection.execute(_TABLE)
+            connection.executemany("INSERT INTO words VALUES (?, ?, ?)", _WORDS)
     with clinic_in_postgresql(sample_server) as plain:
         with psycopg.connect(dsn(plain)) as filled, filled.cursor() as cursor:
             cursor.execute(_TABLE)
@@ -100,8 +101,11 @@ def clinics(
         policies = {
             "laplace": _with_words(policy("laplace", "PLAIN", "laplace", groups=1)),
             "gaussian": _with_words(policy("gaussian", "DUCKDB", "gaussian", groups=1)),
+            "reused": _with_words(noisy_policies("1", "10", "1000")["laplace"])
+            .replace("dataset: laplace", "dataset: reused")
+            .replace("${LAPLACE}", "${REUSED}"),
         }
-        environment = {"PLAIN": shown(plain), "DUCKDB": shown(file)}
+        environment = {"PLAIN": shown(plain), "DUCKDB": shown(file), "REUSED": shown(other)}
         with (
             a_gateway(policies, environment, servers) as opened,
             plain_connection(plain) as asked,
@@ -134,6 +138,36 @@ def test_join_that_multiplies_rows_is_answered_as_postgresql_does(
     expected = plain_result(plain, sql)
     answer = without_empty_groups(gateway.answer(sql, dataset), expected)
     assert differences(expected, answer, ordered=is_ordered(sql), digits=8) == []
+
+
+def test_count_of_joined_rows_is_no_count_of_rows(
+    clinics: tuple[AskedGateway, psycopg.Connection],
+) -> None:
+    """What was bought of the one answers the same question again, and never the other."""
+    gateway, _ = clinics
+    joined = f"SELECT count(*) FROM visits v {_MET}"
+    plain = "SELECT count(*) FROM visits v WHERE v.diagnosis IN ('flu', 'asthma', 'crohn''s')"
+    first, again = (gateway.answer(joined, "reused") for _ in range(2))
+    assert (first.reused, again.reused) == (None, "same")
+    assert first.rows == again.rows
+    alone = gateway.answer(plain, "reused")
+    assert alone.reused is None
+    assert alone.rows != first.rows
+    part = gateway.answer(f"{joined} WHERE w.grade < 10", "reused")
+    assert part.reused is None
+
+
+def test_notice_and_scope_name_the_public_table(
+    clinics: tuple[AskedGateway, psycopg.Connection],
+) -> None:
+    """Of which a row may meet several rows; a table with a proven key is not named."""
+    answer = clinics[0].answer(
+        f"SELECT count(*) FROM visits v {_MET} JOIN codes c ON c.code = v.diagnosis", "laplace"
+    )
+    [notice] = [one for one in answer.notices if "no key of" in one]
+    assert "`words`" in notice
+    assert "codes" not in notice
+    assert [one.over for one in answer.clipped] == ["visits and words"]
 
 
 @pytest.mark.parametrize("dataset", ["laplace", "gaussian"])

@@ -130,7 +130,7 @@ def test_row_meets_so_many_rows_of_a_public_table_and_no_more(worlds: Worlds) ->
     """What a person costs is a multiple of their rows: 64 public rows for each, 65,536 pairs where they are sorted."""
     asked, pairs = _STATEMENTS[0], _STATEMENTS[4]
     assert _kept(asked, worlds) == [64]
-    assert sorted(_kept(pairs, worlds)) == [10, 64, 1_024, 6_553]
+    assert sorted(_kept(pairs, worlds)) == [64, 64, 1_024, 1_024]
 
 
 def _kept(asked: Asked, worlds: Worlds) -> list[int]:
