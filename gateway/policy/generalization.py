@@ -23,7 +23,7 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import Family
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Aggregate, Measure
-from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, TEXT, TIMESTAMP, Field
+from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, TEXT, TIMESTAMP, Field, Protected
 from gateway.plan.joins import Join, Mark, UnionAll, is_cut
 from gateway.plan.node import BrokenPlan, Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Scan, Window
@@ -128,8 +128,13 @@ def _reads_whole_rows(node: Node, read: set[str]) -> bool:
 
 
 def _may_sample(plan: Node) -> bool:
-    """Whether rows may be sampled beside a public table: by all columns, where it has no proven key and there is another join."""
+    """Whether rows of a person may be sampled by all columns: in a join of such rows, or beside a public table in another join.
+
+    One row that is declared of a person is no proof: without a constraint of the source the side is cut to it.
+    """
     joins = [one for one in walk_nodes(plan) if isinstance(one, Join | Mark)]
+    if any(all(isinstance(side.label, Protected) for side in one.below) for one in joins):
+        return True
     return len(joins) > 1 and any(isinstance(one, Join) and one.assumed_unique for one in joins)
 
 
