@@ -28,6 +28,7 @@ from typing import Final, assert_never
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.binding.provenance.effort import is_deterministic
+from gateway.bounding.row_samples import MOST_MATCHES, MOST_MET, MOST_PAIRS
 from gateway.budget.account import Currency
 from gateway.catalog.tables import is_system_table
 from gateway.catalog.values import value_json
@@ -165,6 +166,7 @@ def _as_written(analysis: Analysis) -> list[Json]:
         return []
     read = _Reader(scalar_sql)
     return [
+        [MOST_MET, MOST_MATCHES, MOST_PAIRS],
         explain_plan(plan.child),
         [scalar_sql(key) for _, key in plan.keys],
         [read.quantity(one.quantity) for one in analysis.measurements],
@@ -173,9 +175,11 @@ def _as_written(analysis: Analysis) -> list[Json]:
 
 
 def _is_cut(node: Node) -> bool:
-    """Whether some rows of a unit are left out of a join, as both sides may have several."""
+    """Whether some rows are left out of a join: of a unit, as both sides may have several, or of a public table."""
     if not isinstance(node, Join | Mark):
         return False
+    if isinstance(node, Join) and node.several:
+        return True
     sides = [one.label for one in node.below]
     return all(isinstance(one, Protected) and one.rows != 1 for one in sides)
 
