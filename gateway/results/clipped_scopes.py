@@ -42,7 +42,7 @@ def _scopes(part: Analysis) -> Iterator[ClippedScope]:
         return
     wanted = [one.quantity for one in part.measurements]
     over = _scope_text(part.plan)
-    if any(not isinstance(one, Units | Different) for one in wanted):
+    if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
         yield ClippedScope(over, label.unit, sqrt(clips.rows.square))
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
         # a norm of its own: there each group of a unit counts as one row
