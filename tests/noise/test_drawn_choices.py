@@ -168,8 +168,9 @@ def test_losses_of_all_groups_of_a_unit_are_within_the_price(
 
 def _loss(selection: PureSelection | Selection, spread: int) -> Fraction:
     """What one draw costs of a unit that moves the differences of scores so far."""
-    pure = isinstance(selection, PureSelection)
-    return selection.eta_for(spread) if pure else selection.rho_for(spread)
+    if isinstance(selection, PureSelection):
+        return selection.eta_for(spread)
+    return selection.rho_for(spread)
 
 
 def test_root_of_the_norm_is_rounded_up_where_noise_is_gaussian() -> None:
@@ -403,23 +404,28 @@ def test_rank_errors_hold_in_95_of_100_draws() -> None:
 @pytest.mark.parametrize("noise", NOISES)
 def test_rank_errors_of_weighted_counts_are_in_rows(noise: Distribution) -> None:
     """As those of a table of one row per unit at the same price, times the clip; draws are within them."""
-    price = Fraction(1, 3)
-    for clip in (1, 4, 16):
-        analysis = analysed(PLACES, pairs=noise is Distribution.LAPLACE, clip=ClipRule(clip**2))
+    price, pure = Fraction(1, 3), noise is Distribution.LAPLACE
+
+    def priced(clip: int) -> ReleaseNoise:
+        analysis = analysed(PLACES, pairs=pure, clip=ClipRule(clip**2))
         [release] = price_noise([analysis], noise, price, DELTA)
+        return release
+
+    for clip in (1, 4, 16):
+        release = priced(clip)
         for one in release.choices:
             plain = replace(one.choice, rows=clip, whole=1)
-            buy = pure_choice if noise is Distribution.LAPLACE else zcdp_choice
+            buy = pure_choice if pure else zcdp_choice
             before = buy(plain, price / 5, 1).rank_error
             # of counts in rows a part of a row is a whole one: that is all that they differ by
             assert before - 3 <= one.rank_error <= before + 1
-    histogram = release.choices[0].choice.histogram
+    median = priced(16).choices[0]
+    histogram = median.choice.histogram
     counts = [20 * 2**16] * histogram.candidates
     table, stream = (
         {histogram: ExactHistogram({(1,): (range(len(counts)), counts)})},
         Stream("rows"),
     )
-    median = release.choices[0]
     places = {histogram.answer(place): place for place in range(histogram.candidates)}
     missed = 0
     for _ in range(200):
