@@ -132,9 +132,7 @@ def test_choices_differ_by_what_is_sought_and_where() -> None:
     ]
     found = [choice for one in asked for choice in Question((), (), (one,)).wanted.choices]
     assert len(set(found)) == len(found) == len(asked)
-    analysis = _analysis(
-        "select percentile_disc(0.5) within group (order by x.cost) from visits x", clip=ClipRule()
-    )
+    analysis = _analysis("select percentile_disc(0.5) within group (order by x.cost) from visits x")
     assert [choice_digest(analysis, one, _NONE) for one in analysis.choices] == [found[0]]
 
 
