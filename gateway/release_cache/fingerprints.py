@@ -87,9 +87,13 @@ def choice_digest(analysis: Analysis, choice: Choice, constants: Mapping[str, st
     """The digest of the counts that a choice is made from."""
     read = _reader(analysis, constants)
     histogram = read.histogram(choice.histogram)
-    # histograms are cut to G groups in any case, with weights too, of which the bounding tells
-    cut: list[Json] = [] if is_plain(analysis) else [[_CHOSEN, analysis.groups_per_unit]]
-    return _digest("choice", choice.rows, histogram, _sought(choice), *cut)
+    if analysis.clips is None:
+        cut: list[Json] = [] if is_plain(analysis) else [[_CHOSEN, analysis.groups_per_unit]]
+        return _digest("choice", choice.rows, histogram, _sought(choice), *cut)
+    # which groups of a unit are in its norm, where it keeps some of them, tells the bounding
+    rows = analysis.clips.rows
+    weights: list[Json] = ["weighted", rows.bits, rows.square, rows.squares]
+    return _digest("choice", weights, histogram, _sought(choice))
 
 
 def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> str:

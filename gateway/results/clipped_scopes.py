@@ -82,7 +82,7 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
         return
     wanted = [one.quantity for one in part.measurements]
     over = scope_text(part.plan)
-    if any(not isinstance(one, Units | Different) for one in wanted):
+    if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
         square = clips.rows.square
         cut = clipped_by(served.histogram, square) if served and served.exact else None
         units, rows = (None, None) if cut is None else (cut.units, cut.rows)

@@ -16,7 +16,15 @@ from gateway.sensitivity.analysis import (
     scale_formula,
 )
 from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
-from gateway.sensitivity.clip import DECLARED_CLIP, Clip, ClipRule, Clips, clip_slot, units_clip
+from gateway.sensitivity.clip import (
+    DECLARED_CLIP,
+    Clip,
+    ClipRule,
+    Clips,
+    clip_choice,
+    clip_slot,
+    units_clip,
+)
 from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
 from gateway.sensitivity.measurement import Rows, Units
@@ -72,7 +80,7 @@ def analyze_release(
 
 
 def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
-    """The analysis with weights: `slots` said what one row moves, or one unit.
+    """The analysis with weights: `slots` said what one row moves, or one unit. Choices are from weighted counts.
 
     Counts of units in so many groups as are `declared` are not weighed down; None: the clip of rows holds for units too.
     """
@@ -84,7 +92,9 @@ def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
     slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
     wholes = [one.whole for slot in slots for one in slot.measurements]
     formulas = tuple(scale_formula(one, wholes) for one in analysis.formulas)
-    return replace(analysis, slots=slots, formulas=formulas, clips=Clips(rows, units))
+    choices = tuple(clip_choice(one, rows) for one in analysis.choices)
+    clips = Clips(rows, units)
+    return replace(analysis, slots=slots, formulas=formulas, clips=clips, choices=choices)
 
 
 def _formulas(
