@@ -10,7 +10,6 @@ would follow from the rows; it is said of released histograms alone. docs/proofs
 from collections.abc import Iterable, Iterator
 from math import sqrt
 
-from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import Protected
 from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Scan
@@ -41,7 +40,7 @@ def _scopes(part: Analysis) -> Iterator[ClippedScope]:
     if clips is None or not isinstance(label, Protected):
         return
     wanted = [one.quantity for one in part.measurements]
-    over = _scope_text(part.plan)
+    over = _scope_text(part)
     if any(not isinstance(one, Units | Different) for one in wanted):
         yield ClippedScope(over, label.unit, sqrt(clips.rows.square))
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
@@ -49,8 +48,12 @@ def _scopes(part: Analysis) -> Iterator[ClippedScope]:
         yield ClippedScope(f"units of {over}", label.unit, sqrt(clips.units.square))
 
 
-def _scope_text(plan: Aggregate) -> str:
+def _scope_text(part: Analysis) -> str:
+    plan = part.plan
     scans = (one.table for one in walk_nodes(plan.child) if isinstance(one, Scan))
     tables = " and ".join(dict.fromkeys(one.name for one in scans if not one.public))
     keys = ", ".join(scalar_sql(key) for _, key in plan.keys)
-    return f"{tables} by {keys}" if keys else tables
+    if not keys:
+        return tables
+    # a unit in more groups than declared weighs less there, because its total counts too
+    return f"{tables} by {keys}{' and in total' if part.total else ''}"

@@ -9,8 +9,15 @@ its weight W: the largest one up to 2^f for which
 So c is the norm that counts in full: measurements are in 2^f-ths, and one unit moves all groups together by no more
 than c rows would. Counts of units have weights of their own: there every group of a unit counts as one row.
 
+Where the total of all groups is measured with them, its noise has q times their variance, and the total counts too:
+
+    W²·(Q + ⌈N²/q⌉) ≤ B = ⌊4^f·c²·17/16⌋    with q = 16·G.
+
+A unit in at most G groups has N² ≤ G·Q, so it counts in full up to the same norm c.
+
 INVARIANT: what one unit moves is at most B·Δ² in the sum of squares (Gaussian), isqrt(B)·Δ in the sum (Laplace),
-and isqrt(B)·Δ in one group (both), for every c and every content of the tables. docs/proofs/clipping.md.
+and isqrt(B)·Δ in one group (both), for every c and every content of the tables. A total adds its square divided by q
+to the sum of squares. docs/proofs/clipping.md, docs/proofs/levels.md.
 """
 
 from collections.abc import Iterable
@@ -24,6 +31,9 @@ _BITS: Final = 16
 _MOST_BITS: Final = 30  # isqrt(B) is at most 2^30: lattices leave room for that
 LARGEST_CLIP: Final = 1 << 14  # the largest under which a weight has 16 bits
 MOST_ROWS: Final = 2**31 - 1  # whoever has more rows counts nowhere
+TOTAL_PARTS: Final = 16
+"""What cells pay for their total: a part in so many of their own price. q is so many times G."""
+_FEWEST: Final = 50
 
 
 def weight_bits(square: int) -> int:
@@ -33,13 +43,19 @@ def weight_bits(square: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """`square` is c², `bits` is f. `squares`: the sum of squares is bounded, for Gaussian noise; else the sum."""
+    """`square` is c², `bits` is f. `squares`: the sum of squares is bounded, for Gaussian noise; else the sum.
+
+    `total` is q where the total of all groups is measured too, else 0.
+    """
 
     square: int
     squares: bool
     bits: int = _BITS
+    total: int = 0
 
     def __post_init__(self) -> None:
+        if self.total and not self.squares:
+            raise ValueError("a total is measured with its groups under Gaussian noise alone")
         if not 1 <= self.bits <= _BITS or not 1 <= self.bound <= 4**_MOST_BITS:
             raise ValueError("a clip is at least 1, and small enough for the bits of its weights")
 
@@ -51,7 +67,8 @@ class Clip:
     @property
     def bound(self) -> int:
         """B."""
-        return self.square << 2 * self.bits
+        whole = self.square << 2 * self.bits
+        return whole + whole // TOTAL_PARTS if self.total else whole
 
     @property
     def most(self) -> int:
@@ -65,12 +82,22 @@ class Clip:
         if rows > MOST_ROWS:
             return 0
         if self.squares:
-            return min(self.whole, isqrt(self.bound // max(sum(one * one for one in there), 1)))
+            norm = sum(one * one for one in there)
+            if self.total:
+                norm += -(-(rows**2) // self.total)
+            return min(self.whole, isqrt(self.bound // max(norm, 1)))
         return min(self.whole, self.most // max(rows, 1))
 
     def lowers(self, groups: int) -> bool:
         """Whether one row in each of so many groups would weigh less than in full."""
         return self.weight((1,) * groups) < self.whole
+
+    def with_total(self, total: int) -> "Clip":
+        """The clip of groups that are measured with their total; 0: without it."""
+        if not total:
+            return self
+        more = self.square + -(-self.square // TOTAL_PARTS)
+        return replace(self, bits=weight_bits(more), total=total)
 
     def norm(self, row: int) -> Norm:
         """What a unit moves over all groups where one row moves its group by `row`."""
@@ -121,4 +148,10 @@ def clip_slot(slot: Slot, rows: Clip, units: Clip) -> Slot:
     measurements = tuple(
         Measurement(one.quantity, one.most * most, clip.whole) for one in slot.measurements
     )
-    return Slot(measurements, slot.most * most, clip.norm(slot.most))
+    return Slot(measurements, slot.most * most, clip.norm(slot.most), clip.total)
+
+
+def total_of(cells: int, groups: int) -> int:
+    """The multiple q for so many cells, of which a unit is in at most so many `groups`; 0 where a total would gain too little."""
+    ratio = TOTAL_PARTS * groups
+    return ratio if cells >= max(_FEWEST, ratio) else 0

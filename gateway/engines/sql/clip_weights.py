@@ -3,13 +3,13 @@
     units     for each unit and group: its integers, and n, the number of its rows
     norms     for each unit: N and Q of its rows, and k, the number of its groups; DuckDB by an aggregate that is
               joined, which is faster there than a window; PostgreSQL by windows
-    guesses   for each norm the weight as doubles have it
+    guesses   for each norm the weight as doubles have it; with a total Q is Q + N²/q, rounded up
     weighed   the integers of every unit and group beside the weights of that unit
 
 INVARIANT: a weight w is given only where whole numbers say w·w·Q ≤ B. The double is a guess, and so is its
 predecessor; where both are too large the weight is 0. Laplace's weights are quotients of whole numbers.
 INVARIANT: nothing overflows, whatever a unit has: n is cut to 2^31 - 1 before it is squared, N and Q are cut before
-they become BIGINTs, and products of a guess are below 2^63. docs/proofs/clipping.md.
+they become BIGINTs, and products of a guess are below 2^63. docs/proofs/clipping.md, docs/proofs/levels.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,20 +125,26 @@ def _weights(
     there = norms.subquery("norms")
     kept = [there.c[name] for name in names]
     needed = dict.fromkeys(one for each in families for one in (each.added, each.squares))
+    compared = {
+        one.name: joint_norm(dialect, one.clip, there.c[one.added], there.c[one.squares])
+        for one in families
+        if one.clip.squares
+    }
     guesses = [
-        guess_weight(one.clip, there.c[one.squares]).label(f"g_{one.name}")
+        guess_weight(one.clip, compared[one.name]).label(f"g_{one.name}")
         for one in families
         if one.clip.squares
     ]
+    norms_ = [made.label(f"j_{name}") for name, made in compared.items()]
     measured = [there.c[name] for name in needed if name in there.c]
-    guessed = select(*kept, *measured, *guesses)
+    guessed = select(*kept, *measured, *norms_, *guesses)
     if dialect == "postgresql":
         guessed = guessed.offset(own_integer(0))
     beside = guessed.subquery("guesses")
     weights = [
         (
             proven_weight(
-                one.clip, beside.c[one.added], beside.c[one.squares], beside.c[f"g_{one.name}"]
+                one.clip, beside.c[one.added], beside.c[f"j_{one.name}"], beside.c[f"g_{one.name}"]
             )
             if one.clip.squares
             else divided_weight(dialect, one.clip, beside.c[one.added])
@@ -149,6 +155,16 @@ def _weights(
     if dialect == "postgresql":
         made = made.offset(own_integer(0))
     return made.subquery("weights")
+
+
+def joint_norm(dialect: Dialect, clip: Clip, added: Sql, squares: Sql) -> Sql:
+    """Q, or with a total ⌈N²/q⌉ more, cut where no weight is left: Q is at most 2^62, and N² below it."""
+    if not clip.total:
+        return squares
+    few = cast(func.least(added, own_integer(MOST_ROWS)), BigInteger())
+    divided, total = "//" if dialect == "duckdb" else "/", own_integer(clip.total)
+    up = infix(infix(few, "*", few, BIGINT), "+", own_integer(clip.total - 1), BIGINT)
+    return _cut(infix(squares, "+", infix(up, divided, total, BIGINT), BIGINT))
 
 
 def guess_weight(clip: Clip, squares: Sql) -> Sql:
