@@ -62,7 +62,7 @@ class FittedNoise:
     def std(self) -> float:
         """The standard deviation, with the effect of whole shares: of `count` cells a random number takes one more."""
         drawn = self.count * (1 - self.count / self.groups) / 4
-        return hypot(self.noise.std * sqrt(self.variance / self.noise.variance), sqrt(drawn), 1 / 2)
+        return hypot(self.noise.std * sqrt(self.variance / self.noise.variance), sqrt(drawn))
 
     @property
     def kurtosis(self) -> float:
@@ -71,8 +71,8 @@ class FittedNoise:
 
     @property
     def is_smooth(self) -> bool:
-        """True if single steps are small beside the noise of each cell."""
-        return self.noise.std >= _SMOOTH
+        """True if single steps are small beside the noise."""
+        return self.std >= _SMOOTH
 
     def margin(self, confidence: Fraction = CONFIDENCE) -> int:
         """A k with P(|X| ≤ k) ≥ confidence. Where the noise spans few steps, it is that of the cells alone, and of the shares."""

@@ -7,6 +7,7 @@ from inspect import getsource
 from statistics import pstdev
 
 import pytest
+from noise.mechanisms import mechanisms
 from noise.streams import Stream
 from sensitivity.analyses import plan_of
 
@@ -103,7 +104,7 @@ def test_simulations_of_what_was_topped_up_move_by_the_mixed_noise(noise: Distri
     """And totals of earlier groups by theirs: the spread of 4,000 values is within 10 % (chance below 1e-8)."""
     release, (table,) = _released(PLANS[0], noise, Stream("topped"))
     [part] = release.priced.parts
-    first, *rest = part.drawn
+    first, *rest = mechanisms(part)
     mixed: AnyNoise = combine_draws((), first, (), first)[1]
     noises = (mixed, *(SummedNoise(one, 3) for one in rest))
     topped = replace(release.priced, parts=(replace(part, noises=noises),))
