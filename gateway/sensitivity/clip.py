@@ -11,7 +11,7 @@ than c rows would. Counts of units have weights of their own: there every group 
 
 Where the total of all groups is measured with them, its noise has q times their variance, and the total counts too:
 
-    W²·(Q + ⌈N²/q⌉) ≤ B = ⌊4^f·c²·17/16⌋    with q = 16·G.
+    W²·(16·Q + ⌈N²/G⌉) ≤ 17·4^f·c²    with q = 16·G,    so W²·(Q + N²/q) ≤ B = 4^f·c²·17/16.
 
 A unit in at most G groups has N² ≤ G·Q, so it counts in full up to the same norm c.
 
@@ -56,7 +56,9 @@ class Clip:
     def __post_init__(self) -> None:
         if self.total and not self.squares:
             raise ValueError("a total is measured with its groups under Gaussian noise alone")
-        if not 1 <= self.bits <= _BITS or not 1 <= self.bound <= 4**_MOST_BITS:
+        if self.total % TOTAL_PARTS:
+            raise ValueError("the noise of a total has a multiple of 16 times the variance")
+        if not 1 <= self.bits <= _BITS or not 1 <= self.limit <= 4**_MOST_BITS:
             raise ValueError("a clip is at least 1, and small enough for the bits of its weights")
 
     @property
@@ -66,9 +68,19 @@ class Clip:
 
     @property
     def bound(self) -> int:
-        """B."""
+        """B, rounded down."""
+        return self.limit // TOTAL_PARTS if self.total else self.limit
+
+    @property
+    def limit(self) -> int:
+        """What the square of a weight times a norm is compared to: B, or 16·B with a total."""
         whole = self.square << 2 * self.bits
-        return whole + whole // TOTAL_PARTS if self.total else whole
+        return whole * (TOTAL_PARTS + 1) if self.total else whole
+
+    @property
+    def groups(self) -> int:
+        """G, where a total is measured too."""
+        return self.total // TOTAL_PARTS
 
     @property
     def most(self) -> int:
@@ -84,8 +96,8 @@ class Clip:
         if self.squares:
             norm = sum(one * one for one in there)
             if self.total:
-                norm += -(-(rows**2) // self.total)
-            return min(self.whole, isqrt(self.bound // max(norm, 1)))
+                norm = TOTAL_PARTS * norm + -(-(rows**2) // self.groups)
+            return min(self.whole, isqrt(self.limit // max(norm, 1)))
         return min(self.whole, self.most // max(rows, 1))
 
     def lowers(self, groups: int) -> bool:
@@ -96,11 +108,12 @@ class Clip:
         """The clip of groups that are measured with their total; 0: without it."""
         if not total:
             return self
-        more = self.square + -(-self.square // TOTAL_PARTS)
-        return replace(self, bits=weight_bits(more), total=total)
+        return replace(self, bits=weight_bits(self.square * (TOTAL_PARTS + 1)), total=total)
 
     def norm(self, row: int) -> Norm:
         """What a unit moves over all groups where one row moves its group by `row`."""
+        if self.total:
+            return Norm(None, -(-self.limit * row * row // TOTAL_PARTS))
         return Norm(None if self.squares else self.most * row, self.bound * row * row)
 
 

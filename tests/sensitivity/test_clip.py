@@ -121,10 +121,11 @@ def test_weight_is_the_largest_that_keeps_the_norm_within_its_limit(
     weight = clip.weight(counts)
     assert 0 <= weight <= clip.whole
     norm = sum(one * one for one in counts) if clip.squares else sum(counts) ** 2
-    norm += -(-(sum(counts) ** 2) // clip.total) if clip.total else 0
-    assert weight**2 * norm <= clip.bound
+    if clip.total:
+        norm = 16 * norm + -(-(sum(counts) ** 2) // clip.groups)
+    assert weight**2 * norm <= clip.limit
     if sum(counts) <= MOST_ROWS and weight < clip.whole:
-        assert (weight + 1) ** 2 * norm > clip.bound
+        assert (weight + 1) ** 2 * norm > clip.limit
 
 
 @settings(max_examples=draws(300), deadline=None, derandomize=True)
