@@ -88,10 +88,14 @@ class NoisyLevel:
 
 @dataclass(frozen=True, slots=True)
 class NoisyRelease:
-    """A released table: the grouping sets in their order. A row's number is its place among all rows."""
+    """A released table: the grouping sets in their order. A row's number is its place among all rows.
+
+    `tables` are those of its parts, with the groups that the answer leaves out.
+    """
 
     priced: PricedRelease
     levels: tuple[NoisyLevel, ...]
+    tables: tuple[NoisyTable, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -119,7 +123,7 @@ class NoisyRelease:
 def roll_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
     """The released table, from the noisy tables of its parts."""
     made = {level: _level(level, priced, tables) for level in priced.rolled.levels}
-    return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels))
+    return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels), tuple(tables))
 
 
 def _level(level: GroupingSet, priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyLevel:
