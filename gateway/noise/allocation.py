@@ -3,6 +3,9 @@
 The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements (the
 totals from both ends of a domain) pays once, because the effect of one unit is bounded for the two together.
 
+Groups that are measured with their total are one vector with one price: `Slot.delta2_squared` bounds both together, and
+the total has `Slot.total` times the variance of a group. docs/proofs/levels.md.
+
 The threshold τ on the noisy unit count of a group is computed from that count's own noise distribution. Groups
 with fewer than `floor` units are dropped in SQL. One unit more or less is in at most `groups_per_unit` groups, and
 of those only a group with floor - 1 other units appears or disappears with it: it then has `floor` units, and is
