@@ -16,6 +16,9 @@ A plan may read what an earlier release gave: over other content it selects othe
 inputs before they are computed. The content of a release is in entries that have names, or will have them. If the twin
 makes the same of it each time, the result has a name too; if not, it gets a name that nothing else has.
 
+Groups that are measured with their total are neither: their noises are not independent, and they answer the same groups
+with their total alone.
+
 INVARIANT: equal names of staged inputs, equal content.
 INVARIANT: equal digests of a slot and of the bounding, over one scope, mean random variables that are equal except for the
 noise: the same exact integers in every group, whatever the tables hold. What depends on more than a scope, such as which
@@ -141,6 +144,8 @@ def _groups(analysis: Analysis) -> Json:
 
 def _weights(analysis: Analysis) -> Iterator[Json]:
     """The limits of a unit's weights; where it has none, that one row of it counts."""
+    if analysis.total:
+        yield ["total", analysis.total]
     if analysis.clips is None:
         yield analysis.rows
         return

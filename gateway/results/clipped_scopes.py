@@ -81,7 +81,7 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
     if clips is None or not isinstance(label, Protected):
         return
     wanted = [one.quantity for one in part.measurements]
-    over = scope_text(part.plan)
+    over = f"{scope_text(part.plan)}{' and in total' if part.plan.keys and part.total else ''}"
     if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
         square = clips.rows.square
         cut = clipped_by(served.histogram, square) if served and served.exact else None

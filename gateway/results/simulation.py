@@ -44,7 +44,7 @@ from gateway.columnar.intervals import Interval, IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.intervals.digits import round_outward
-from gateway.noise.add_noise import MismatchedDraws, NoisyTable
+from gateway.noise.add_noise import NoisyTable
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.entropy import Entropy
 from gateway.plan.formulas import Reading
@@ -55,7 +55,7 @@ from gateway.sensitivity.choices import Chosen
 
 def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
     """That many simulated releases, each with other noise."""
-    parts = parts_of(release)
+    parts = release.tables
     drawn = [
         _drawn(table, part.noises, times, entropy)
         for table, part in zip(parts, release.priced.parts, strict=True)
@@ -63,28 +63,6 @@ def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Ite
     for index in range(times):
         tables = [_moved(table, each, index) for table, each in zip(parts, drawn, strict=True)]
         yield roll_up(release.priced, tables)
-
-
-def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
-    """The noisy tables that the release was assembled from: each is one of its grouping sets as it is."""
-    found: dict[int, NoisyTable] = {}
-    for one in release.levels:
-        before = 0
-        for drawn in one.level.drawn:
-            part = release.priced.parts[drawn.part]
-            after = before + len(part.noises)
-            if len(drawn.keys) == len(part.analysis.plan.keys):
-                own = drawn is one.level.drawn[-1]
-                found[drawn.part] = NoisyTable(
-                    one.table.keys,
-                    one.table.measured[before:after],
-                    part.noises,
-                    one.table.chosen if own else (),
-                )
-            before = after
-    if len(found) != len(release.priced.parts):
-        raise MismatchedDraws("a part of a release that none of its grouping sets has as it is")
-    return tuple(found[place] for place in range(len(found)))
 
 
 def _drawn(

@@ -73,7 +73,7 @@ class Analysis:
     `formulas` go with the plan's measures, one by one; the last slot may be the hidden count of units that
     a threshold, or the blanking of small groups, needs. With `clips` what a unit adds is weighted, in the histograms of
     `choices` too, and no row of it is cut; of different values so many as their slot says count, in each of G groups.
-    Without them R and G are 1.
+    Without them R and G are 1. With a `total` what adds up over groups is measured with its total (`Slot.total`).
     """
 
     plan: Aggregate
@@ -84,6 +84,7 @@ class Analysis:
     groups: Groups
     clips: Clips | None = None
     choices: tuple[Choice, ...] = ()
+    total: int = 0
 
     @property
     def least_count(self) -> int:

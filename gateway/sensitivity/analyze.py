@@ -23,17 +23,18 @@ from gateway.sensitivity.clip import (
     Clips,
     clip_choice,
     clip_slot,
+    total_of,
     units_clip,
 )
 from gateway.sensitivity.formulas import Formula
-from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
-from gateway.sensitivity.measurement import Rows, Units
+from gateway.sensitivity.grouping_sets import constant_per_unit, enumerate_groups, groups_per_unit
+from gateway.sensitivity.measurement import Different, Rows, Slot, Units
 from gateway.sensitivity.summands import check_operands
 
 _LEAST_UNITS: Final = 2  # what one unit alone has is never shown, however lucky its noise
 
 
-def analyze_release(
+def analyze_release(  # noqa: PLR0913 - a plan, and all that a policy and a question say of it
     plan: Aggregate,
     *,
     pairs: bool,
@@ -41,12 +42,14 @@ def analyze_release(
     min_units: int,
     suppress_small: bool = False,
     clip: ClipRule = DECLARED_CLIP,
+    total: bool = False,
 ) -> Analysis:
     """What is measured, and which groups come back; or the refusal. `plan` has one grouping set: see `rolled`.
 
     `pairs`: noise is Laplace's. `enumerated_groups` is the most groups that are listed. Groups that are found
     in the data need `min_units` units; with `suppress_small` those that are listed are counted, too, so that
     the aggregates of small ones can be blanked. `clip` says up to which norm the rows of a unit count in full.
+    `total`: the total of all groups is asked too, and is measured with them where that gains enough.
     """
     label = plan.child.label
     if not isinstance(label, Protected) or label.usual_rows is None:
@@ -72,11 +75,33 @@ def analyze_release(
         groups = replace(listed, units=_units(measuring, clipped=clipped), least=min_units)
     else:
         groups = listed
-    made = Analysis(plan, rows, most, measuring.slots, formulas, groups, choices=choosing.choices)
+    # INVARIANT: Gaussian noise alone: a total would take more of Laplace's price than it gains. docs/proofs/levels.md
+    ratio = total_of(len(listed.keys), most) if total and not pairs and listed is not None else 0
+    made = Analysis(
+        plan,
+        rows,
+        most,
+        measuring.slots,
+        formulas,
+        groups,
+        choices=choosing.choices,
+        total=0 if choosing.choices else ratio,  # the weights of choices are those of groups alone
+    )
     if not clipped:
-        return made
+        slots = tuple(replace(one, total=_total(one, made)) for one in made.slots)
+        return replace(made, slots=slots)
     clip_of_rows = clip.of_rows(rows, most, squares=not pairs)
     return _clipped(made, clip_of_rows, most if clip.square is None else None)
+
+
+def _total(slot: Slot, analysis: Analysis) -> int:
+    """The multiple of what adds up over groups; 0 of counts of different values, and of units that may be in several groups."""
+    first = slot.measurements[0].quantity
+    if isinstance(first, Different):
+        return 0
+    if isinstance(first, Units) and not constant_per_unit(analysis.plan):
+        return 0
+    return analysis.total
 
 
 def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
@@ -88,6 +113,8 @@ def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
     there = len(groups.keys) if isinstance(groups, EnumeratedGroups) else most
     # where a unit is declared to be in one group, that is its norm; whoever is in more weighs less
     own = units_clip(rows, declared or (1 if most == 1 else max(there, 1)))
+    rows = rows.with_total(analysis.total)
+    own = own.with_total(analysis.total if constant_per_unit(analysis.plan) else 0)
     units = own if own.lowers(there) else None
     slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
     wholes = [one.whole for slot in slots for one in slot.measurements]

@@ -126,7 +126,7 @@ def analyze_plan(  # noqa: PLR0917 - a plan, and all that its analysis depends o
     default = policy.clipping.default
     chosen = dict(clips)
 
-    def one_set(each: Aggregate) -> Analysis:
+    def one_set(each: Aggregate, /, *, total: bool = False) -> Analysis:
         names = tuple(name for name, _ in each.keys)
         square = chosen.get(names, None if default is None else default**2)
         return analyze_release(
@@ -136,6 +136,7 @@ def analyze_plan(  # noqa: PLR0917 - a plan, and all that its analysis depends o
             min_units=policy.auditing.min_units,
             suppress_small=policy.results.suppress_small,
             clip=ClipRule(square, policy.clipping.largest**2),
+            total=total,
         )
 
     ranges = ranges_of(folded, policy.results.reported)

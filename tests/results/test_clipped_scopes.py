@@ -1,5 +1,7 @@
 """What an answer says of the weights of units: where they hold, and what is not known of them."""
 
+from functools import partial
+
 from binding.clinic import CLINIC
 from laws import for_each
 
@@ -18,8 +20,12 @@ def analyzed(sql: str, *, pairs: bool = False) -> list[AnalyzedRelease]:
     return [
         analyze_grouping_sets(
             one.plan,
-            lambda plan: analyze_release(
-                plan, pairs=pairs, enumerated_groups=100, min_units=10, clip=ClipRule(8)
+            partial(
+                analyze_release,
+                pairs=pairs,
+                enumerated_groups=100,
+                min_units=10,
+                clip=ClipRule(8),
             ),
         )
         for one in bound.releases
