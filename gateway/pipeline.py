@@ -22,9 +22,9 @@ from gateway.budget.report import QuotaBalance, quota_left
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Question
-from gateway.errors import BudgetExhausted, OverlapRefused, Refusal
+from gateway.errors import InternalError, Refusal, Unbounded, UnsupportedSql
 from gateway.pricing.accuracy import price_for_accuracy
-from gateway.pricing.price import AnalyzedQuery, accounts_on_path, price_of
+from gateway.pricing.price import AnalyzedQuery
 from gateway.requests.request import Answer, Estimate, NoticeDetail
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
@@ -35,11 +35,10 @@ from gateway.stages.clips import (
     WantedHistogram,
     add_histograms,
     by_part,
-    can_pay,
     choose_clips,
     find_wanted,
     held_histogram,
-    price_of_all,
+    is_worth,
     read_histogram,
     with_histograms,
 )
@@ -157,14 +156,18 @@ def _clip_query(
 ) -> tuple[AnalyzedQuery, tuple[Bill, ...]]:
     """The query with clips from histograms of norms; those that are missing are bought if the query can be charged, too."""
     there = _clips_at_hand(services, dataset, bound, query)
-    if not there.missing or not _can_buy(services, dataset, query, there.missing, cancelled):
+    if not there.missing or not _can_buy(services, dataset, there, cancelled):
         return there.query, ()
     served, bought = list(there.served), list[Bill]()
     for one in there.missing:
         try:
-            histogram, bill = _buy(services, dataset, one.query, cancelled)
-        except (BudgetExhausted, OverlapRefused):
-            break  # what was left was taken by another query at this moment
+            histogram, bill = _buy(services, dataset, one, cancelled)
+        except InternalError:
+            raise
+        except Refusal:
+            if cancelled.is_set():
+                raise
+            break  # the query does without it; the record of the histogram says what became of it
         served.append((one, histogram))
         bought.append(bill)
     return _with_clips(services, dataset, bound, query, served), tuple(bought)
@@ -187,7 +190,8 @@ def _clips_at_hand(
     for one in find_wanted(query, dataset):
         found = _held(services, dataset, one)
         if found is None:
-            missing.append(one)
+            if not dataset.failures.has(query.subject, one.over, services.now()):
+                missing.append(one)
         elif isinstance(found, NormHistogram):
             served.append((one, found))
     clipped = _with_clips(services, dataset, bound, query, served)
@@ -225,24 +229,24 @@ def _held(
         )
     except Awaited:
         return None
-    except (BudgetExhausted, OverlapRefused):
-        return Unsold()
+    except Refusal:
+        return Unsold()  # the query itself is refused for what stands against it, too
     return None if quote.charges or quote.events else held_histogram(query, quote, cache)
 
 
 def _can_buy(
     services: Services,
     dataset: ServedDataset,
-    query: AnalyzedQuery,
-    missing: Sequence[WantedHistogram],
+    there: _Clipped,
     cancelled: threading.Event,
 ) -> bool:
-    """Whether these are worth their price, and the query will be charged after them as far as can be told now."""
-    price = price_of_all(missing)
-    accounts = accounts_on_path(services.journal, query)
-    both = price_of(query) + price
-    if price > price_of(query) or not can_pay(accounts, both, services.journal, services.now()):
-        return False
+    """Whether what is missing is worth its price, and the query will be charged after it as far as can be told now."""
+    try:
+        query = price_for_accuracy(there.query, services.journal)
+        if not is_worth(query, there.missing, services.journal, services.now()):
+            return False
+    except Refusal:
+        return False  # the query itself says why
     with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
         try:
             quote = quote_query(
@@ -258,20 +262,26 @@ def _can_buy(
         except (Moved, Awaited):
             return True
         except Refusal:
-            return False  # the query itself says why
+            return False  # here, too
     return quote.charges
 
 
 def _buy(
-    services: Services, dataset: ServedDataset, query: AnalyzedQuery, cancelled: threading.Event
+    services: Services, dataset: ServedDataset, wanted: WantedHistogram, cancelled: threading.Event
 ) -> tuple[NormHistogram, Bill]:
     """Buy a histogram of norms: a query with a record of its own."""
+    query = wanted.query
     with _record(services, query.question) as record:
         record.set_dataset(dataset.policy)
         record.set_decision(query.decision)
-        with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
-            bill = _charge_query(services, dataset, query, source, record)
-            table = measure_histogram(bill, source, record, services.entropy)
+        try:
+            with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
+                bill = _charge_query(services, dataset, query, source, record)
+                table = measure_histogram(bill, source, record, services.entropy)
+        except Refusal as refusal:
+            if record.is_charged or isinstance(refusal, Unbounded | UnsupportedSql):
+                dataset.failures.note(query.subject, wanted.over, services.now())
+            raise
     return read_histogram(query, table.measured, table.noises), bill
 
 
@@ -328,7 +338,8 @@ def estimate(services: Services, question: Question) -> Estimate:
             limit_s=services.limit_s,
         )
         check_query(query, quote, dataset)
-        return add_histograms(estimate_quote(query, quote), clipped.missing)
+        worth = is_worth(query, clipped.missing, services.journal, services.now())
+        return add_histograms(estimate_quote(query, quote), clipped.missing if worth else ())
 
 
 @contextmanager

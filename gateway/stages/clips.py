@@ -81,6 +81,11 @@ class WantedHistogram:
     rows: Aggregate
     parts: tuple[ClippedPart, ...]
 
+    @property
+    def over(self) -> str:
+        """Its tables and keys, as analysts read them."""
+        return scope_text(self.rows)
+
     def serves(self, rows: Aggregate) -> bool:
         """Whether it is the histogram of these rows, too."""
         mine, others = ({key for _, key in one.keys} for one in (self.rows, rows))
@@ -124,7 +129,8 @@ def _sold(
 def _make_sold(
     cut: Cut, whole: Aggregate, names: frozenset[str], now: datetime, *, pairs: bool
 ) -> SoldHistogram:
-    rows = _rows_of(whole, names, now)
+    # where N alone is counted, the groups that a unit has are all the same
+    rows = _rows_of(whole, frozenset() if pairs else names, now)
     analysis = analyze_norms(rows, tuple(key for _, key in rows.keys), pairs=pairs)
     alone = replace(
         cut,
@@ -236,15 +242,24 @@ def choose_clips(
     return {place: tuple(sorted(several)) for place, several in found.items()}
 
 
-def can_pay(accounts: Iterable[Account], price: Epsilon, journal: Journal, now: datetime) -> bool:
-    """Whether each account on the path has so much left, for its lifetime and in its window."""
-    for account in accounts:
-        left = journal.read(partial(quota_left, now=now, name=account.name))
-        if left is None or left.epsilon_remaining < price:
-            return False
-        if left.window is not None and left.window.epsilon_remaining < price:
-            return False
-    return True
+def is_worth(
+    query: AnalyzedQuery, missing: Sequence[WantedHistogram], journal: Journal, now: datetime
+) -> bool:
+    """Whether histograms cost no more than the query, and each account has so much left for both."""
+    price, more = price_of(query), price_of_all(missing)
+    if more > price:
+        return False
+    return all(
+        _has_left(one, price + more, journal, now) for one in accounts_on_path(journal, query)
+    )
+
+
+def _has_left(account: Account, price: Epsilon, journal: Journal, now: datetime) -> bool:
+    """Whether it has so much left, for its lifetime and in its window."""
+    left = journal.read(partial(quota_left, now=now, name=account.name))
+    if left is None or left.epsilon_remaining < price:
+        return False
+    return left.window is None or left.window.epsilon_remaining >= price
 
 
 def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
@@ -254,18 +269,19 @@ def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
 
 def with_histograms(done: Released, bought: Sequence[Bill]) -> Released:
     """What is released, with what was charged for histograms before it."""
-    if not bought:
+    paid = [one for one in bought if one.charged]
+    if not paid:
         return done
     bill = done.bill
-    charged = sum((one.charged for one in bought), bill.charged)
-    paid = [one.rho for one in (bill, *bought) if one.rho is not None]
-    notice = f"epsilon {charged - bill.charged} of this was charged for {_counted(len(bought))}"
+    charged = sum((one.charged for one in paid), bill.charged)
+    rhos = [one.rho for one in (bill, *paid) if one.rho is not None]
+    notice = f"epsilon {charged - bill.charged} of this was charged for {_counted(len(paid))}"
     return replace(
         done,
         bill=replace(
             bill,
             charged=charged,
-            rho=sum(paid, Fraction(0)) if paid else None,
+            rho=sum(rhos, Fraction(0)) if rhos else None,
             notices=(*bill.notices, notice),
         ),
     )

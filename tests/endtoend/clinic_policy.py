@@ -76,7 +76,7 @@ access:
 audit: @AUDIT@
 reuse: @REUSE@
 limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
-clip: {default: 1024}
+clip: {default: 1024, price: 0}
 """
 NO_AUDIT: Final = "{min_units: 1, narrow_cells: 0, opaque_predicates: allow}"
 NO_REUSE: Final = "{max_age: 0d}"
