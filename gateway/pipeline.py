@@ -230,7 +230,7 @@ def _held(
     except Awaited:
         return None
     except Refusal:
-        return Unsold()  # the query itself is refused for what stands against it, too
+        return Unsold()  # also of a suspended subject, to whom earlier answers are given
     return None if quote.charges or quote.events else held_histogram(query, quote, cache)
 
 
@@ -338,8 +338,10 @@ def estimate(services: Services, question: Question) -> Estimate:
             limit_s=services.limit_s,
         )
         check_query(query, quote, dataset)
-        worth = is_worth(query, clipped.missing, services.journal, services.now())
-        return add_histograms(estimate_quote(query, quote), clipped.missing if worth else ())
+        bought = clipped.missing
+        if not is_worth(query, bought, services.journal, services.now()):
+            bought = ()
+        return add_histograms(estimate_quote(query, quote), bought)
 
 
 @contextmanager

@@ -243,19 +243,20 @@ def choose_clips(
 
 
 def is_worth(
-    query: AnalyzedQuery, missing: Sequence[WantedHistogram], journal: Journal, now: datetime
+    query: AnalyzedQuery, wanted: Sequence[WantedHistogram], journal: Journal, now: datetime
 ) -> bool:
-    """Whether histograms cost no more than the query, and each account has so much left for both."""
-    price, more = price_of(query), price_of_all(missing)
-    if more > price:
+    """Whether these cost no more than the query, and each account on the path has so much left as both cost."""
+    price = price_of_all(wanted)
+    if not wanted or price > price_of(query):
         return False
+    both = price_of(query) + price
     return all(
-        _has_left(one, price + more, journal, now) for one in accounts_on_path(journal, query)
+        _has_left(account, both, journal, now) for account in accounts_on_path(journal, query)
     )
 
 
 def _has_left(account: Account, price: Epsilon, journal: Journal, now: datetime) -> bool:
-    """Whether it has so much left, for its lifetime and in its window."""
+    """For its lifetime and in its window."""
     left = journal.read(partial(quota_left, now=now, name=account.name))
     if left is None or left.epsilon_remaining < price:
         return False
