@@ -160,16 +160,12 @@ def _clip_query(
         return there.query, ()
     served, bought = list(there.served), list[Bill]()
     for one in there.missing:
-        try:
-            histogram, bill = _buy(services, dataset, one, cancelled)
-        except InternalError:
-            raise
-        except Refusal:
-            if cancelled.is_set():
-                raise
-            break  # the query does without it; the record of the histogram says what became of it
+        histogram, bill = _buy(services, dataset, one, cancelled)
+        if bill is not None:
+            bought.append(bill)
+        if histogram is None:
+            break
         served.append((one, histogram))
-        bought.append(bill)
     return _with_clips(services, dataset, bound, query, served), tuple(bought)
 
 
@@ -268,20 +264,27 @@ def _can_buy(
 
 def _buy(
     services: Services, dataset: ServedDataset, wanted: WantedHistogram, cancelled: threading.Event
-) -> tuple[NormHistogram, Bill]:
-    """Buy a histogram of norms: a query with a record of its own."""
-    query = wanted.query
-    with _record(services, query.question) as record:
-        record.set_dataset(dataset.policy)
-        record.set_decision(query.decision)
-        try:
+) -> tuple[NormHistogram | None, Bill | None]:
+    """Buy a histogram of norms: a query with a record of its own.
+
+    What stands against it is in that record. The query itself goes on without it; what was charged stays charged.
+    """
+    query, bill = wanted.query, None
+    try:
+        with _record(services, query.question) as record:
+            record.set_dataset(dataset.policy)
+            record.set_decision(query.decision)
             with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
                 bill = _charge_query(services, dataset, query, source, record)
                 table = measure_histogram(bill, source, record, services.entropy)
-        except Refusal as refusal:
-            if record.is_charged or isinstance(refusal, Unbounded | UnsupportedSql):
-                dataset.failures.note(query.subject, wanted.over, services.now())
+    except InternalError:
+        raise
+    except Refusal as refusal:
+        if cancelled.is_set():
             raise
+        if bill is not None or isinstance(refusal, Unbounded | UnsupportedSql):
+            dataset.failures.note(query.subject, wanted.over, services.now())
+        return None, bill
     return read_histogram(query, table.measured, table.noises), bill
 
 
