@@ -148,7 +148,8 @@ def test_clip_falls_with_more_cells_and_with_more_noise(cells: int, std: float) 
 def test_choice_is_a_function_of_the_released_histogram_alone() -> None:
     """Two databases with one released histogram have one clip: it is post-processing."""
     first, second = (
-        Question(np.array(rows), Fraction(1), pure=False) for rows in ([[1, 1]] * 9, [[5, 0]] * 9)
+        Question(np.array(rows), Fraction(1), pure=False)
+        for rows in ([[1, 1]] * 900, [[5, 0]] * 900)
     )
     released = first.histogram("the same")
     copied = NormHistogram(released.units, released.spreads, released.noise)

@@ -138,7 +138,7 @@ def test_later_queries_with_the_same_keys_buy_none(place: Place) -> None:
     assert place.ask(_BY, fresh=True).charged.value == PRICE
     assert place.ask(_SUMS, epsilon="30").charged.value == 30
     again = place.ask(_BY)
-    assert (again.reused, again.charged.value) == (CacheUse.SAME, 0)
+    assert (again.reused, again.charged.value) == (CacheUse.SAME, Fraction(0))
     assert limit(again) == limit(first)
     assert len(bought(place).histograms) == 1
 
@@ -228,7 +228,7 @@ def test_query_that_is_refused_buys_no_histogram(houses: Opened) -> None:
     accuracy = Accuracy(margin=Fraction(1, 10**9))
     for more in ({"accuracy": accuracy}, {"accuracy": accuracy, "epsilon": "3"}):
         with pytest.raises(Refusal):
-            place.ask(_DAYS, **more)  # type: ignore[arg-type]  # fields of a request
+            place.ask(_DAYS, **more)
     with pytest.raises(Refusal) as caught:
         place.ask(_BY, epsilon="22")
     assert caught.value.code is Code.BUDGET_EXHAUSTED
@@ -241,7 +241,7 @@ def test_idempotency_key_charges_the_histogram_once(place: Place) -> None:
     key = (f"once on {place.dataset}", "digest")
     first = place.ask(_BY, idempotency=key)
     again = place.ask(_BY, idempotency=key)
-    assert (first.charged.value, again.charged.value) == (BOTH, 0)
+    assert (first.charged.value, again.charged.value) == (BOTH, Fraction(0))
     assert again.rows == first.rows
     assert place.spent() == BOTH
 
