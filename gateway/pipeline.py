@@ -213,6 +213,7 @@ def _held(
 ) -> NormHistogram | Unsold | None:
     """The histogram if reading it costs nothing and tells nobody anything new; None if it can be bought."""
     query, cache = wanted.query, services.caches[wanted.query.policy.name]
+    repeats = services.repeats.of(dataset)
     try:
         quote = quote_query(
             query,
@@ -221,13 +222,15 @@ def _held(
             proven=dataset.proofs.now(),
             now=services.now(),
             limit_s=services.limit_s,
-            repeats=services.repeats.of(dataset),
+            repeats=repeats,
         )
     except Awaited:
         return None
     except Refusal:
         return Unsold()  # also of a suspended subject, to whom earlier answers are given
-    return None if quote.charges or quote.events else held_histogram(query, quote, cache)
+    if quote.charges or quote.events:
+        return None
+    return held_histogram(query, quote, cache, repeats)
 
 
 def _can_buy(

@@ -48,6 +48,7 @@ from gateway.sensitivity.norm_release import analyze_norms, can_count_norms, nee
 from gateway.stages.analyze import ChosenClips
 from gateway.stages.charge import load_contents
 from gateway.stages.purchase import Bill, Quote, Released
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.state.journal import Journal
 from gateway.units import Epsilon
 
@@ -202,12 +203,19 @@ def _mechanism(currency: Currency, noise: AnyNoise) -> Mechanism:
     return DiscreteGaussian(variance)
 
 
-def held_histogram(query: AnalyzedQuery, quote: Quote, cache: ReleaseCache) -> NormHistogram:
+def held_histogram(
+    query: AnalyzedQuery, quote: Quote, cache: ReleaseCache, repeats: RepeatCache
+) -> NormHistogram:
     """The histogram that the quote finds among earlier releases, for nothing."""
-    [release] = quote.releases
-    [part] = release.measurements
-    table, _ = assemble_table(part, None, load_contents(cache, quote.taken))
-    return read_histogram(query, table.measured, table.noises)
+    contents = load_contents(cache, quote.taken)
+
+    def read() -> NormHistogram:
+        [release] = quote.releases
+        [part] = release.measurements
+        table, _ = assemble_table(part, None, contents)
+        return read_histogram(query, table.measured, table.noises)
+
+    return repeats.histogram(quote, contents, read)
 
 
 def by_part(
