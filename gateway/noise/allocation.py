@@ -206,7 +206,7 @@ def _at(analysis: Analysis, noise: Distribution, costs: CostShares) -> ReleaseNo
     buy = pure_choice if noise is Distribution.LAPLACE else zcdp_choice
     shares = [one for one in costs.choices if one is not None]
     choices = tuple(
-        buy(one, share, analysis.groups_per_unit)
+        buy(one, share, analysis.choosing_groups)
         for one, share in zip(analysis.choices, shares, strict=True)
     )
     return ReleaseNoise(analysis, tuple(noises), None, choices)
@@ -230,7 +230,7 @@ def _costs(release: ReleaseNoise) -> Iterable[Fraction]:
             # a slot of several measurements bounds the sum of their changes, and so the sum of squares
             yield noise.rho_for(slot.delta2_squared(groups))
     for one in release.choices:
-        yield one.cost(groups)
+        yield one.cost(release.analysis.choosing_groups)
 
 
 def _check(cost: Fraction, price: Fraction) -> None:

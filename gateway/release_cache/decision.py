@@ -121,7 +121,7 @@ def decide_choice(
 ) -> Verdict:
     """The same for a choice; its scale stands for the deviation."""
     buy = pure_choice if wanted.currency is Currency.PURE else zcdp_choice
-    bought = buy(choice, share, wanted.analysis.groups_per_unit)
+    bought = buy(choice, share, wanted.analysis.choosing_groups)
     fresh = (bought.selection.scale / choice.spread) ** 2
     return next((UseCached(one) for one in found if _good_enough(one, fresh, default)), BUY)
 

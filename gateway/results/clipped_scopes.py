@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import sqrt
 from typing import Final
 
+from gateway.bounding.fan_out import multiplied_tables
+from gateway.bounding.row_samples import MOST_MATCHES
 from gateway.clipping.choose_clip import clipped_by
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.plan.aggregates import Aggregate
@@ -60,6 +62,16 @@ def _percent(share: float) -> str:
     return "less than 0.1 %" if share < _LEAST_TOLD else f"{100 * share:.2g} %"
 
 
+def fan_out_notices(releases: Iterable[AnalyzedRelease]) -> Iterator[str]:
+    """A sentence for each public table of which a row of persons may meet several rows."""
+    plans = (part.plan for release in releases for part in release.parts)
+    for table in dict.fromkeys(name for plan in plans for name in multiplied_tables(plan)):
+        yield (
+            f"no key of `{table}` is proven for a join: a row counts as often as it matches,"
+            f" with at most {MOST_MATCHES} rows of `{table}` for each value"
+        )
+
+
 def _names(part: Analysis) -> tuple[str, ...]:
     return tuple(name for name, _ in part.plan.keys)
 
@@ -70,7 +82,7 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
         return
     wanted = [one.quantity for one in part.measurements]
     over = scope_text(part.plan)
-    if any(not isinstance(one, Units | Different) for one in wanted):
+    if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
         square = clips.rows.square
         cut = clipped_by(served.histogram, square) if served and served.exact else None
         units, rows = (None, None) if cut is None else (cut.units, cut.rows)
@@ -83,6 +95,7 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
 def scope_text(plan: Aggregate) -> str:
     """The tables of a release and its keys, as analysts read them."""
     scans = (one.table for one in walk_nodes(plan.child) if isinstance(one, Scan))
-    tables = " and ".join(dict.fromkeys(one.name for one in scans if not one.public))
+    names = (*(one.name for one in scans if not one.public), *multiplied_tables(plan))
+    tables = " and ".join(dict.fromkeys(names))
     keys = ", ".join(scalar_sql(key) for _, key in plan.keys)
     return f"{tables} by {keys}" if keys else tables

@@ -16,7 +16,15 @@ from gateway.sensitivity.analysis import (
     scale_formula,
 )
 from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
-from gateway.sensitivity.clip import DECLARED_CLIP, Clip, ClipRule, Clips, clip_slot, units_clip
+from gateway.sensitivity.clip import (
+    DECLARED_CLIP,
+    Clip,
+    ClipRule,
+    Clips,
+    clip_choice,
+    clip_slot,
+    units_clip,
+)
 from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
 from gateway.sensitivity.measurement import Rows, Units
@@ -41,8 +49,9 @@ def analyze_release(
     the aggregates of small ones can be blanked. `clip` says up to which norm the rows of a unit count in full.
     """
     label = plan.child.label
-    if not isinstance(label, Protected) or label.rows is None:
+    if not isinstance(label, Protected) or label.usual_rows is None:
         raise BrokenPlan("a release of what nothing bounds")
+    rows = label.usual_rows
     if plan.sets != (tuple(range(len(plan.keys))),):
         raise BrokenPlan("several grouping sets, which are analysed one by one")
     check_operands(plan)
@@ -50,8 +59,10 @@ def analyze_release(
     listed = enumerate_groups(plan, columns, enumerated_groups)
     most = groups_per_unit(plan, listed)
     clipped = label.rows != 1 or most != 1
-    measuring = MeasurementBuilder(columns, min(label.values, label.rows), pairs=pairs)
-    choosing = ChoiceBuilder(columns, label.rows, listed)
+    # INVARIANT: where nothing bounds the rows of a unit, what it adds is weighted, and nothing is cut to these rows
+    values = label.values if label.rows is None else min(label.values, rows)
+    measuring = MeasurementBuilder(columns, values, pairs=pairs)
+    choosing = ChoiceBuilder(columns, rows, listed)
     formulas = _formulas(plan, measuring, choosing)
     groups: Groups
     if listed is None:
@@ -61,17 +72,15 @@ def analyze_release(
         groups = replace(listed, units=_units(measuring, clipped=clipped), least=min_units)
     else:
         groups = listed
-    made = Analysis(
-        plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
-    )
+    made = Analysis(plan, rows, most, measuring.slots, formulas, groups, choices=choosing.choices)
     if not clipped:
         return made
-    rows = clip.of_rows(label.rows, most, squares=not pairs)
-    return _clipped(made, rows, most if clip.square is None else None)
+    clip_of_rows = clip.of_rows(rows, most, squares=not pairs)
+    return _clipped(made, clip_of_rows, most if clip.square is None else None)
 
 
 def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
-    """The analysis with weights: `slots` said what one row moves, or one unit.
+    """The analysis with weights: `slots` said what one row moves, or one unit. Choices are from weighted counts.
 
     Counts of units in so many groups as are `declared` are not weighed down; None: the clip of rows holds for units too.
     """
@@ -83,7 +92,9 @@ def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
     slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
     wholes = [one.whole for slot in slots for one in slot.measurements]
     formulas = tuple(scale_formula(one, wholes) for one in analysis.formulas)
-    return replace(analysis, slots=slots, formulas=formulas, clips=Clips(rows, units))
+    choices = tuple(clip_choice(one, rows) for one in analysis.choices)
+    clips = Clips(rows, units)
+    return replace(analysis, slots=slots, formulas=formulas, clips=clips, choices=choices)
 
 
 def _formulas(

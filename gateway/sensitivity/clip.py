@@ -7,7 +7,8 @@ its weight W: the largest one up to 2^f for which
     W²·Q ≤ B    where noise is Gaussian,    W·N ≤ isqrt(B)    where it is Laplace's,    B = 4^f·c².
 
 So c is the norm that counts in full: measurements are in 2^f-ths, and one unit moves all groups together by no more
-than c rows would. Counts of units have weights of their own: there every group of a unit counts as one row.
+than c rows would. Counts of units have weights of their own: there every group of a unit counts as one row. Histograms that
+choices are made from have the weights of rows.
 
 INVARIANT: what one unit moves is at most B·Δ² in the sum of squares (Gaussian), isqrt(B)·Δ in the sum (Laplace),
 and isqrt(B)·Δ in one group (both), for every c and every content of the tables. docs/proofs/clipping.md.
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Final
 
+from gateway.sensitivity.choices import Choice
 from gateway.sensitivity.measurement import Different, Measurement, Norm, Slot, Units
 
 _BITS: Final = 16
@@ -57,6 +59,14 @@ class Clip:
     def most(self) -> int:
         """What the weighted rows of one unit come to in one group, at most."""
         return isqrt(self.bound)
+
+    @property
+    def norm_of_rows(self) -> int:
+        """What the weighted rows of one unit come to over all groups, in the norm that is bounded, as a whole number.
+
+        It is above `most` where noise is Gaussian and B is no square: the squares of all groups may sum to B.
+        """
+        return isqrt(self.bound - 1) + 1 if self.squares else self.most
 
     def weight(self, counts: Iterable[int]) -> int:
         """W of a unit with so many rows in each of its groups."""
@@ -122,3 +132,8 @@ def clip_slot(slot: Slot, rows: Clip, units: Clip) -> Slot:
         Measurement(one.quantity, one.most * most, clip.whole) for one in slot.measurements
     )
     return Slot(measurements, slot.most * most, clip.norm(slot.most))
+
+
+def clip_choice(choice: Choice, rows: Clip) -> Choice:
+    """The choice from weighted counts, whatever it was from."""
+    return replace(choice, rows=rows.norm_of_rows, whole=rows.whole)

@@ -45,6 +45,11 @@ def scopes(sql: str, *, pairs: bool = False) -> list[tuple[str, float]]:
         ("SELECT COUNT(*) FROM patients", []),
         ("SELECT region, AVG(income) FROM patients GROUP BY region", []),
         ("SELECT COUNT(DISTINCT patient_id) FROM visits", []),
+        (
+            "SELECT diagnosis, MAX(cost) FROM visits GROUP BY diagnosis",
+            ["visits by visits.diagnosis"],
+        ),
+        ("SELECT MEDIAN(income), MODE() WITHIN GROUP (ORDER BY region) FROM patients", []),
     ],
 )
 def test_scope_is_told_where_units_have_weights(sql: str, over: list[str]) -> None:
