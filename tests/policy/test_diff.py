@@ -130,7 +130,7 @@ def test_equal_policies_do_not_differ() -> None:
             [
                 "changed clinic: `clip.price` is 0.01, was 0.005",
                 "changed clinic: `clip.max_age` is 1d, was 30d",
-                "changed clinic: `clip.default` is 8, was 4",
+                "changed clinic: `clip.default` is 8, was declared",
                 "changed clinic: `clip.max` is 64, was 16384",
             ],
         ),

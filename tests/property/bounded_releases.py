@@ -24,7 +24,8 @@ from gateway.plan.node import walk_nodes
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import StagedValue, walk_scalar
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.analyze import DEFAULT_CLIP, analyze_release
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.clip import DECLARED_CLIP, ClipRule
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NUMBERS: Final = (0, 1, -1, 2, 7, 80, 1980, 5000, 10**18, -(10**18), 10**25)
@@ -39,7 +40,7 @@ class Asked:
     plan: Aggregate
     stages: tuple[Stage, ...] = ()
 
-    def analysis(self, *, pairs: bool, clip: int = DEFAULT_CLIP) -> Analysis | None:
+    def analysis(self, *, pairs: bool, clip: ClipRule = DECLARED_CLIP) -> Analysis | None:
         """None: refused."""
         try:
             return analyze_release(
@@ -47,7 +48,7 @@ class Asked:
                 pairs=pairs,
                 enumerated_groups=10_000,
                 min_units=3,
-                clip_square=clip**2,
+                clip=clip,
             )
         except Refusal:
             return None

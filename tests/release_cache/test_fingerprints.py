@@ -32,18 +32,27 @@ from gateway.release_cache.fingerprints import (
 )
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.clip import DECLARED_CLIP, ClipRule
 from gateway.sensitivity.measurement import Total
 
 _NONE: Mapping[str, str] = {}
+_FOUR = ClipRule(16)  # whatever groups a statement has
 
 
-def _analysis(sql: str, groups: int = 24, *, pairs: bool = True, most: int = 10_000) -> Analysis:
+def _analysis(
+    sql: str,
+    groups: int = 24,
+    *,
+    pairs: bool = True,
+    most: int = 10_000,
+    clip: ClipRule = _FOUR,
+) -> Analysis:
     plan = plan_of(sql, dataset(groups))
-    return analyze_release(plan, pairs=pairs, enumerated_groups=most, min_units=2)
+    return analyze_release(plan, pairs=pairs, enumerated_groups=most, min_units=2, clip=clip)
 
 
-def _slots(sql: str, groups: int = 24, *, pairs: bool = True) -> list[str]:
-    analysis = _analysis(sql, groups, pairs=pairs)
+def _slots(sql: str, groups: int = 24, *, pairs: bool = True, clip: ClipRule = _FOUR) -> list[str]:
+    analysis = _analysis(sql, groups, pairs=pairs, clip=clip)
     return [slot_digest(analysis, one, _NONE) for one in analysis.slots]
 
 
@@ -75,6 +84,17 @@ def _bounding(sql: str, groups: int = 24, *, most: int = 10_000) -> str:
 def test_slots_are_equal_whatever_names_and_groups_a_statement_has(one: str, other: str) -> None:
     """Aliases, groups and regions are not in what is measured."""
     assert _slots(one) == _slots(other)
+
+
+def test_slots_have_the_clip_of_the_groups_that_are_declared() -> None:
+    """Groups that are constant per unit change no clip; more rows in more groups are other sums, never combined."""
+    alone = _slots("select count(*) from visits", clip=DECLARED_CLIP)
+    joined = "select count(*) from visits v join patients p on v.pid = p.pid group by p.region"
+    by_kind = "select count(*) from visits group by kind"
+    assert alone == _slots("select count(*) as n from visits x", clip=DECLARED_CLIP)
+    assert alone == _slots(joined, clip=DECLARED_CLIP)
+    assert alone == _slots(by_kind, 1, clip=DECLARED_CLIP)
+    assert alone != _slots(by_kind, 2, clip=DECLARED_CLIP)
 
 
 def test_slots_differ_where_anything_else_is_measured() -> None:
@@ -144,13 +164,13 @@ def test_boundings_differ_by_clip() -> None:
     plan = plan_of("select count(*) from visits", dataset(24))
     found = {
         bounding_of(
-            analyze_release(plan, pairs=True, enumerated_groups=9, min_units=2, clip_square=square),
+            analyze_release(plan, pairs=True, enumerated_groups=9, min_units=2, clip=clip),
             Currency.PURE,
             "",
         )
-        for square in (1, 2, 16)
+        for clip in (ClipRule(1), ClipRule(2), ClipRule(16), DECLARED_CLIP)
     }
-    assert len(found) == 3
+    assert len(found) == 4
 
 
 def test_boundings_differ_by_currency_rows_declarations_and_thresholds() -> None:

@@ -8,6 +8,7 @@ from gateway.binding.bound import Cut
 from gateway.requests.request import ClippedScope
 from gateway.results.clipped_scopes import clip_notices, clipped_scopes
 from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.clip import ClipRule
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
 
 
@@ -18,7 +19,7 @@ def analyzed(sql: str, *, pairs: bool = False) -> list[AnalyzedRelease]:
         analyze_grouping_sets(
             one.plan,
             lambda plan: analyze_release(
-                plan, pairs=pairs, enumerated_groups=100, min_units=10, clip_square=8
+                plan, pairs=pairs, enumerated_groups=100, min_units=10, clip=ClipRule(8)
             ),
         )
         for one in bound.releases

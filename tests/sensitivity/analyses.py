@@ -14,6 +14,7 @@ from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import Aggregate
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.clip import DECLARED_CLIP, ClipRule
 
 
 def plan_of(sql: str, dataset: Dataset = CLINIC) -> Aggregate:
@@ -23,10 +24,16 @@ def plan_of(sql: str, dataset: Dataset = CLINIC) -> Aggregate:
 
 
 def analysed(
-    sql: str, *, pairs: bool = True, most: int = 10_000, min_units: int = 10, of: Dataset = CLINIC
+    sql: str,
+    *,
+    pairs: bool = True,
+    most: int = 10_000,
+    min_units: int = 10,
+    of: Dataset = CLINIC,
+    clip: ClipRule = DECLARED_CLIP,
 ) -> Analysis:
     return analyze_release(
-        plan_of(sql, of), pairs=pairs, enumerated_groups=most, min_units=min_units
+        plan_of(sql, of), pairs=pairs, enumerated_groups=most, min_units=min_units, clip=clip
     )
 
 

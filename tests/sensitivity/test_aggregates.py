@@ -8,16 +8,16 @@ from sensitivity.analyses import analysed, dataset, whole
 from gateway.catalog.domains import Interval
 from gateway.errors import Code, Refusal
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.analyze import DEFAULT_CLIP
 from gateway.sensitivity.formulas import Linear, Quotient
 from gateway.sensitivity.measurement import Different, DistanceOrigin, Rows, Total, Units
 
 _WHOLE = 2**16
-_CLIPPED = DEFAULT_CLIP * _WHOLE
+_ROWS = 5
+_CLIPPED = _ROWS * _WHOLE
 """What the rows of one person add to a count at most, in 2^16-ths."""
 _CENTS = Interval(Fraction(0), Fraction(10), Fraction(1, 100))
 _T = dataset(
-    5,
+    _ROWS,
     {
         "x": ("numeric", _CENTS),
         "same": ("integer", whole(7, 7)),

@@ -18,23 +18,39 @@ from gateway.noise.allocation import Distribution, PriceExceeded, price_noise
 from gateway.ranges.lattice import lattice_of, unit_of
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.analyze import analyze_release
-from gateway.sensitivity.clip import MOST_ROWS, Clip, Clips, units_clip, weight_bits
+from gateway.sensitivity.clip import (
+    DECLARED_CLIP,
+    LARGEST_CLIP,
+    MOST_ROWS,
+    Clip,
+    ClipRule,
+    Clips,
+    units_clip,
+    weight_bits,
+)
 from gateway.sensitivity.formulas import Linear, Quotient
 from gateway.sensitivity.measurement import Different, Slot, UnboundedSum
 
 _LETTERS = "abcdefghijk"
+_ROWS, _GROUPS = 7, 3
 _TABLE = dataset(
-    7,
+    _ROWS,
     {"g": ("text", Values(tuple(_LETTERS))), "f": ("text", None), "x": ("integer", whole(-3, 6))},
-    3,
+    _GROUPS,
 )
 _SQL = """
     SELECT g, COUNT(*), COUNT(x), SUM(x), AVG(x), VAR_POP(x), COUNT(DISTINCT u),
            COUNT(*) FILTER (WHERE x > 1), SUM(x) FILTER (WHERE x > 1)
     FROM t GROUP BY g
 """
-_LAPLACE, _GAUSSIAN = (analysed(_SQL, pairs=pairs, of=_TABLE) for pairs in (True, False))
-_both = pytest.mark.parametrize("analysis", [_LAPLACE, _GAUSSIAN], ids=["laplace", "gaussian"])
+_FOUR = ClipRule(16)
+_LAPLACE, _GAUSSIAN, *_DECLARED = (
+    analysed(_SQL, pairs=pairs, of=_TABLE, clip=clip)
+    for clip in (_FOUR, DECLARED_CLIP)
+    for pairs in (True, False)
+)
+_NAMES = ["laplace", "gaussian", "laplace declared", "gaussian declared"]
+_both = pytest.mark.parametrize("analysis", [_LAPLACE, _GAUSSIAN, *_DECLARED], ids=_NAMES)
 _clips = st.builds(
     lambda square, squares: Clip(square, squares=squares, bits=weight_bits(square)),
     st.integers(1, 2**40),
@@ -203,7 +219,7 @@ def _narrow(analysis: Analysis, clip: Clip) -> Analysis:
         pairs=not clip.squares,
         enumerated_groups=10_000,
         min_units=10,
-        clip_square=clip.square,
+        clip=ClipRule(clip.square),
     )
 
 
@@ -239,13 +255,15 @@ def test_formula_gives_the_exact_aggregate_when_no_unit_is_clipped(analysis: Ana
 
 def test_count_of_units_is_clipped_by_what_can_be_asked_at_most() -> None:
     """Four listed groups are a norm of 2, not of the clip; groups that are found are at most G."""
-    few = analysed("SELECT g, COUNT(DISTINCT u) FROM t WHERE g < 'e' GROUP BY g", of=_TABLE)
+    few = analysed(
+        "SELECT g, COUNT(DISTINCT u) FROM t WHERE g < 'e' GROUP BY g", of=_TABLE, clip=_FOUR
+    )
     assert few.slots[0].norm == Clip(16, squares=False).norm(1)
     four = "SELECT g, COUNT(DISTINCT u) FROM t WHERE g IN ('a', 'b', 'c', 'd') GROUP BY g"
-    by_squares = analysed(four, pairs=False, of=_TABLE)
+    by_squares = analysed(four, pairs=False, of=_TABLE, clip=_FOUR)
     assert by_squares.slots[0].norm == Clip(4, squares=True).norm(1)
     assert by_squares.clips == Clips(Clip(16, squares=True), None)
-    found = analysed("SELECT f, COUNT(*) FROM t GROUP BY f", pairs=False, of=_TABLE)
+    found = analysed("SELECT f, COUNT(*) FROM t GROUP BY f", pairs=False, of=_TABLE, clip=_FOUR)
     assert isinstance(found.groups, ThresholdGroups)
     assert found.slots[found.groups.units].norm == Clip(3, squares=True).norm(1)
 
@@ -285,3 +303,78 @@ def test_table_of_one_row_per_unit_is_not_weighted() -> None:
     assert all(each.whole == 1 for each in found.measurements)
     persons = "SELECT n, COUNT(*) FROM (SELECT u, COUNT(*) AS n FROM t GROUP BY u) AS p GROUP BY n"
     assert analysed(persons, of=_TABLE).clips is None
+
+
+_ASKED = {
+    "listed": "SELECT g, COUNT(*), COUNT(DISTINCT u) FROM t GROUP BY g",
+    "found": "SELECT f, COUNT(*), COUNT(DISTINCT u) FROM t GROUP BY f",
+    "none": "SELECT COUNT(*), COUNT(DISTINCT u) FROM t",
+}
+_SINGLE = dataset(1, {"g": ("text", Values(tuple(_LETTERS))), "f": ("text", None)})
+_asked = pytest.mark.parametrize("sql", _ASKED.values(), ids=_ASKED)
+
+
+@_asked
+@pytest.mark.parametrize("pairs", [True, False])
+def test_declared_clip_counts_everybody_in_full_who_has_what_is_declared(
+    sql: str, *, pairs: bool
+) -> None:
+    """At most R rows in each of at most G groups: rows and groups weigh 2^f. With one row more in every group, less."""
+    found = analysed(sql, pairs=pairs, of=_TABLE)
+    most = found.groups_per_unit
+    assert found.clips is not None
+    rows = found.clips.rows
+    units = rows if found.clips.units is None else found.clips.units
+    for groups in range(1, most + 1):
+        for many in range(1, _ROWS + 1):
+            assert rows.weight([many] * groups) == rows.whole
+        assert rows.weight([_ROWS, *range(1, groups)]) == rows.whole
+        assert units.weight([1] * groups) == units.whole
+    assert rows.weight([_ROWS + 1] * most) < rows.whole
+    assert rows.weight([_ROWS] * (most + 1)) < rows.whole
+
+
+@_asked
+@pytest.mark.parametrize("x", [-3, 0, 6])
+@pytest.mark.parametrize("pairs", [True, False])
+def test_person_who_has_what_is_declared_adds_all_of_it(sql: str, x: int, *, pairs: bool) -> None:
+    """R rows in each of G groups add R to each of G counts, and 1 to each count of units; one row more adds less."""
+    found = analysed(sql, pairs=pairs, of=_TABLE)
+    most = found.groups_per_unit
+    [rows, units] = [one.whole for one in found.measurements]
+    exact = released(_unit([_ROWS] * most, x), found)
+    assert list(exact.values()) == [[_ROWS * rows, units]] * most
+    more = released(_unit([_ROWS + 1] * most, x), found).values()
+    assert all(one < (_ROWS + 1) * rows for one, _ in more)
+
+
+@_asked
+@pytest.mark.parametrize("noise", [Distribution.LAPLACE, Distribution.GAUSSIAN])
+def test_declared_clip_needs_no_more_noise_than_rows_that_are_cut(
+    sql: str, noise: Distribution
+) -> None:
+    """Of the noise of one row in one group √G·R for Gaussian noise, G·R for Laplace's: just what R rows in G groups are."""
+    pairs = noise is Distribution.LAPLACE
+    single, found = (analysed(sql, pairs=pairs, of=of) for of in (_SINGLE, _TABLE))
+    assert single.clips is None
+    most = found.groups_per_unit
+    assert most == (1 if sql == _ASKED["none"] else _GROUPS)
+    once, often = (
+        price_noise([one], noise, Fraction(1, 1000), Fraction(1, 10**6))[0]
+        for one in (single, found)
+    )
+    larger = often.drawn[0].std / once.drawn[0].std
+    larger /= found.measurements[0].whole
+    declared = _ROWS * most if pairs else _ROWS * most**0.5
+    assert larger == pytest.approx(declared, rel=1e-4)
+
+
+def test_declared_clip_is_at_most_the_largest_and_at_least_one() -> None:
+    """Rows of joins multiply: the product may be any number, and weights keep their bits."""
+    for squares in (True, False):
+        assert ClipRule().of_rows(2**40, 2**20, squares=squares).square == LARGEST_CLIP**2
+        assert ClipRule(largest=9).of_rows(7, 3, squares=squares).square == 9
+        assert ClipRule().of_rows(1, 1, squares=squares) == Clip(1, squares=squares)
+        assert ClipRule(2**20).of_rows(7, 3, squares=squares).square == 2**20
+    assert ClipRule().of_rows(7, 3, squares=True).square == 7**2 * 3
+    assert ClipRule().of_rows(7, 3, squares=False).square == (7 * 3) ** 2

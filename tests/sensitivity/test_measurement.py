@@ -11,11 +11,12 @@ from sensitivity.released import Exact, Person, cut, released, uncut
 
 from gateway.catalog.domains import Interval, Values
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.analyze import DEFAULT_CLIP
+from gateway.sensitivity.clip import DECLARED_CLIP, ClipRule
 from gateway.sensitivity.formulas import Linear, Quotient
 from gateway.sensitivity.measurement import Slot, Units
 
 _LOW, _HIGH, _ROWS, _GROUPS = -3, 6, 2, 2
+_CLIP = 4  # whole, so that rows of one group reach it
 _TABLE = dataset(
     _ROWS,
     {
@@ -40,9 +41,13 @@ _LINES = """
     FROM t GROUP BY g
 """
 _ANALYSES = {
-    f"{name}, {noise}": analysed(sql, pairs=noise == "laplace", of=_TABLE)
+    f"{name}, {noise}": analysed(sql, pairs=noise == "laplace", of=_TABLE, clip=ClipRule(_CLIP**2))
     for name, sql in (("sums", _SQL), ("spreads", _SPREADS), ("lines", _LINES))
     for noise in ("laplace", "gaussian")
+}
+_DECLARED = {
+    f"{name}, declared": analysed(sql, pairs=False, of=_TABLE, clip=DECLARED_CLIP)
+    for name, sql in (("sums", _SQL), ("spreads", _SPREADS), ("lines", _LINES))
 }
 _IDS = list(_ANALYSES)
 _each = pytest.mark.parametrize("analysis", _ANALYSES.values(), ids=_IDS)
@@ -87,7 +92,9 @@ def _slots(analysis: Analysis) -> list[tuple[Slot, range]]:
     return found
 
 
-@_each
+@pytest.mark.parametrize(
+    "analysis", [*_ANALYSES.values(), *_DECLARED.values()], ids=[*_IDS, *_DECLARED]
+)
 @settings(max_examples=draws(400), deadline=None, derandomize=True)
 @given(others=_others, added=_added)
 def test_one_unit_moves_no_measurement_by_more_than_declared(
@@ -115,7 +122,7 @@ def _extremes() -> list[list[Person]]:
     """Units that do as much as they can: as many rows as the clip in one group, or many in every group, that of NULL too."""
     ends = [(x, y) for x in (_LOW, _HIGH) for y in (0, 2)]
     just = [
-        [Person(9, "p", {"t.x": Fraction(x), "t.y": Fraction(y)}) for _ in range(DEFAULT_CLIP)]
+        [Person(9, "p", {"t.x": Fraction(x), "t.y": Fraction(y)}) for _ in range(_CLIP)]
         for x, y in ends
     ]
     same = [

@@ -23,6 +23,7 @@ from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.clip import ClipRule
 from gateway.sensitivity.measurement import Products, Squares
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -177,7 +178,7 @@ def test_release_is_another_when_the_clip_is_higher(database: Database) -> None:
     database.holds(rows)
     declared = _analysis(3, pairs=False)
     wider = analyze_release(
-        declared.plan, pairs=False, enumerated_groups=10_000, min_units=10, clip_square=25
+        declared.plan, pairs=False, enumerated_groups=10_000, min_units=10, clip=ClipRule(25)
     )
     people = list(map(_person, rows))
     assert database.answer(declared) == released(people, declared)

@@ -39,8 +39,18 @@ def test_price_of_a_histogram_is_never_below_the_lowest_price() -> None:
     assert str(read(text).accepted.clipping.price) == "0.02"
 
 
-@for_each(("most", "default"), [("2", 2), ("4", 4), ("4096", 4)])
-def test_clip_without_a_histogram_is_at_most_the_largest(most: str, default: int) -> None:
+@for_each(
+    ("line", "default", "most"),
+    [
+        ("# nothing", None, 16384),
+        ("clip: {max: 2}", None, 2),
+        ("clip: {default: 4}", 4, 16384),
+        ("clip: {default: 4, max: 4}", 4, 4),
+    ],
+)
+def test_clip_is_what_is_declared_unless_a_policy_says_another(
+    line: str, default: int | None, most: int
+) -> None:
     """A policy that lowers the largest clip need not say both."""
-    read_ = read(BASE.replace("reuse:", f"clip: {{max: {most}}}\nreuse:"))
-    assert read_.accepted.clipping.default == default
+    clipping = read(BASE.replace("reuse:", f"{line}\nreuse:")).accepted.clipping
+    assert (clipping.default, clipping.largest) == (default, most)
