@@ -24,7 +24,7 @@ from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Question
 from gateway.errors import BudgetExhausted, OverlapRefused, Refusal
 from gateway.pricing.accuracy import price_for_accuracy
-from gateway.pricing.price import AnalyzedQuery, accounts_on_path, price_of
+from gateway.pricing.price import AnalyzedQuery
 from gateway.requests.request import Answer, Estimate, NoticeDetail
 from gateway.results.clipped_scopes import clipped_scopes
 from gateway.stages.analyze import analyze_query
@@ -36,11 +36,10 @@ from gateway.stages.clips import (
     WantedHistogram,
     add_histograms,
     by_part,
-    can_pay,
     choose_clips,
     find_wanted,
     held_histogram,
-    price_of_all,
+    is_worth,
     read_histogram,
     with_histograms,
 )
@@ -227,8 +226,8 @@ def _held(
         )
     except Awaited:
         return None
-    except (BudgetExhausted, OverlapRefused):
-        return Unsold()
+    except Refusal:
+        return Unsold()  # also of a suspended subject, to whom earlier answers are given
     return None if quote.charges or quote.events else held_histogram(query, quote, cache)
 
 
@@ -240,10 +239,7 @@ def _can_buy(
     cancelled: threading.Event,
 ) -> bool:
     """Whether these are worth their price, and the query will be charged after them as far as can be told now."""
-    price = price_of_all(missing)
-    accounts = accounts_on_path(services.journal, query)
-    both = price_of(query) + price
-    if price > price_of(query) or not can_pay(accounts, both, services.journal, services.now()):
+    if not is_worth(query, missing, services.journal, services.now()):
         return False
     with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
         try:
@@ -330,7 +326,10 @@ def estimate(services: Services, question: Question) -> Estimate:
             limit_s=services.limit_s,
         )
         check_query(query, quote, dataset)
-        return add_histograms(estimate_quote(query, quote), clipped.missing)
+        bought = clipped.missing
+        if not is_worth(query, bought, services.journal, services.now()):
+            bought = ()
+        return add_histograms(estimate_quote(query, quote), bought)
 
 
 @contextmanager

@@ -236,15 +236,25 @@ def choose_clips(
     return {place: tuple(sorted(several)) for place, several in found.items()}
 
 
-def can_pay(accounts: Iterable[Account], price: Epsilon, journal: Journal, now: datetime) -> bool:
-    """Whether each account on the path has so much left, for its lifetime and in its window."""
-    for account in accounts:
-        left = journal.read(partial(quota_left, now=now, name=account.name))
-        if left is None or left.epsilon_remaining < price:
-            return False
-        if left.window is not None and left.window.epsilon_remaining < price:
-            return False
-    return True
+def is_worth(
+    query: AnalyzedQuery, wanted: Sequence[WantedHistogram], journal: Journal, now: datetime
+) -> bool:
+    """Whether these cost no more than the query, and each account on the path has so much left as both cost."""
+    price = price_of_all(wanted)
+    if not wanted or price > price_of(query):
+        return False
+    both = price_of(query) + price
+    return all(
+        _has_left(account, both, journal, now) for account in accounts_on_path(journal, query)
+    )
+
+
+def _has_left(account: Account, price: Epsilon, journal: Journal, now: datetime) -> bool:
+    """For its lifetime and in its window."""
+    left = journal.read(partial(quota_left, now=now, name=account.name))
+    if left is None or left.epsilon_remaining < price:
+        return False
+    return left.window is None or left.window.epsilon_remaining >= price
 
 
 def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
