@@ -168,7 +168,7 @@ def _worth_warnings(
     rows = estimated_rows(policy, source, statistics)
     found = preview_policy(policy, rows, is_whole=True)
     path: FieldPath = ("privacy", "per_query", "default")
-    hint = "raise `per_query.default`, or lower `clip.default`; `gateway policy preview` shows all margins"
+    hint = "raise `per_query.default`, or set a smaller `clip.default`; `gateway policy preview` shows all margins"
     for count in found.counts:
         if _is_useless(count):
             message = (

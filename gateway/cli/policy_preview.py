@@ -71,7 +71,7 @@ def _print(found: Preview) -> None:
     if worst:
         print(
             f"{len(worst)} of these counts would be mostly noise: raise `per_query.default`,"
-            " lower `clip.default`, or group more coarsely"
+            " set a smaller `clip.default`, or group more coarsely"
         )
     print("next: `gateway serve`, or `gateway policy explain SQL --as SUBJECT` for one question")
 

@@ -103,7 +103,7 @@ def test_preview_has_the_margins_that_answers_would_have() -> None:
     whole, visits = by_name["patients", "everything"], by_name["visits", "everything"]
     assert whole.margin is not None
     assert visits.margin is not None
-    assert visits.margin == pytest.approx(4 * whole.margin, rel=0.05)
+    assert visits.margin == pytest.approx(10 * whole.margin, rel=0.05)
     assert whole.relative == pytest.approx(whole.margin / 1_000)
     assert visits.relative is None
 

@@ -54,10 +54,10 @@ def _scale(answer: Answer) -> float:
 
 
 def test_household_is_what_is_hidden(gateway: AskedGateway) -> None:
-    """Noise is made for all rows of a household: of one when households are counted, of the clip when people are."""
+    """Noise is made for all rows of a household: of one when households are counted, of the six that are declared when people are."""
     households = gateway.answer("SELECT COUNT(DISTINCT household_id) FROM patients", "households")
     people = gateway.answer("SELECT COUNT(*) FROM patients", "households")
-    assert _scale(people) == 4 * _scale(households) == 40
+    assert _scale(people) == 6 * _scale(households) == 60
     for answer, exactly in ((households, _HOUSEHOLDS), (people, _PEOPLE)):
         [[count]] = answer.rows
         assert abs(int(count or 0) - exactly) < _FAR * _scale(answer)

@@ -12,16 +12,27 @@ from gateway.requests.request import Request
 
 _EVENTS = "SELECT diagnosis, COUNT(*), SUM(cost) FROM visits GROUP BY diagnosis"
 _PERSONS = "SELECT region, COUNT(*) FROM patients GROUP BY region"
+_GIVEN = "clip: {default: 1024}"
+_POLICIES = {
+    "clipped": ("gaussian", _GIVEN),
+    "gaussian": ("gaussian", ""),
+    "laplace": ("laplace", ""),
+    "capped": ("laplace", "clip: {max: 32}"),
+}
 
 
 @pytest.fixture(scope="module")
 def gateway(
     tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
 ) -> Iterator[AskedGateway]:
+    """Of `clipped` the policy says the clip, of the others what a patient has: 16 rows in each of 16 groups."""
     folder: Path = tmp_path_factory.mktemp("clipped")
-    text = policy("clipped", "CLIPPED", "gaussian", groups=10_000)
-    source = shown(clinic_in_duckdb(folder / "clipped.duckdb"))
-    with a_gateway({"clipped": text}, {"CLIPPED": source}, servers) as opened:
+    texts = {
+        name: policy(name, name.upper(), mechanism, groups=10_000).replace(_GIVEN, clip)
+        for name, (mechanism, clip) in _POLICIES.items()
+    }
+    sources = {name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in texts}
+    with a_gateway(texts, sources, servers) as opened:
         yield opened
 
 
@@ -38,6 +49,27 @@ def test_answer_over_events_names_its_scope_and_clip(gateway: AskedGateway) -> N
         gateway.subjects["alice"], Request(_EVENTS, dataset="clipped")
     )
     assert said[0] in estimate.notices
+
+
+def _noise(gateway: AskedGateway, dataset: str) -> float:
+    [count] = [one for one in gateway.answer(_EVENTS, dataset).columns if one.name == "count"]
+    assert count.scale is not None
+    return count.scale
+
+
+@pytest.mark.parametrize(
+    ("dataset", "limit", "other", "of_other"),
+    [("gaussian", 16 * 4, "clipped", 1024), ("laplace", 16 * 16, "capped", 32)],
+)
+def test_clip_is_that_of_what_is_declared_where_none_is_given(
+    gateway: AskedGateway, dataset: str, limit: int, other: str, of_other: int
+) -> None:
+    """R·√G for Gaussian noise and R·G for Laplace's, never more than the largest of the policy; noise is as large."""
+    for name, clip in ((dataset, limit), (other, of_other)):
+        scopes = gateway.answer(_EVENTS, name).clipped
+        assert [one.limit for one in scopes if not one.over.startswith("units of ")] == [clip]
+    larger = _noise(gateway, other) / _noise(gateway, dataset)
+    assert larger == pytest.approx(of_other / limit, rel=1e-3)
 
 
 def test_answer_over_persons_names_no_clip(gateway: AskedGateway) -> None:

@@ -26,6 +26,28 @@ _CHOOSING: Final = (
 )
 WIDER: Final = [one.format(*pair) for pair in _SINGLES for one in _CHOOSING]
 """A double here, where PostgreSQL has a real with fewer digits."""
+_DECIMALS: Final = (
+    *("numeric(12,2)", "numeric(18,3)", "numeric(18,18)", "numeric(30,20)", "numeric(38,0)"),
+    "numeric(38,18)",
+)
+_FACTORS: Final = (
+    *(f"9{'0' * 32}", f"571{'0' * 27}", f"1{'0' * 9}", f"1{'0' * 18}", "0.000000000000000001"),
+    *("0.125", f"{'7' * 38}", f"{'3' * 18}.5"),
+)
+LONG: Final = [
+    *(
+        f"cast(n as {kind}) {one} {factor}"
+        for kind in _DECIMALS
+        for factor in _FACTORS
+        for one in ("+", "-", "*", "%", "/", "<")
+    ),
+    *(f"cast(n as {kind}) * cast(m as {other})" for kind in _DECIMALS for other in _DECIMALS),
+    *(f"- cast(n as {kind}) + 5 * cast(m as {kind}) - n" for kind in _DECIMALS),
+    *(f"width_bucket(cast(n as {kind}), 0, 5000, 47)" for kind in _DECIMALS),
+    *(f"width_bucket(cast(n as {kind}), 0.001, 7.5, 2000000000)" for kind in _DECIMALS),
+    *(f"round(cast(n as {kind}) * 5, {places})" for kind in _DECIMALS for places in (-2, 0, 2)),
+]
+"""Decimals of which a result, or a step on the way to it, needs more digits than DuckDB has."""
 MIXED: Final = [
     *(one.format(*pair) for pair in (*_PAIRS, *_SINGLES) for one in _COMPARING),
     *(one.format(*pair) for pair in _PAIRS for one in (*_LISTING, *_CHOOSING)),

@@ -128,7 +128,8 @@ def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: Di
     analyses = _analyses(noise)
     found = [one for one in analyses if isinstance(one.groups, ThresholdGroups)]
     assert len(found) == 2
-    for release in price_noise(analyses, noise, Fraction(1), DELTA):
+    price = Fraction(100)  # tails are summed plainly, and counts are in 2^16-ths
+    for release in price_noise(analyses, noise, price, DELTA):
         groups = release.analysis.groups
         if isinstance(groups, EnumeratedGroups):
             assert release.shown_from is None

@@ -170,7 +170,8 @@ def _bucket(
             * 2
             * count
         )
-        if grown < _MOST and form.type is not None:
+        # the first product has the digits of the value behind the point, too
+        if grown * 10**form.behind < _MOST and form.type is not None:
             return _exact_bucket(as_number(rendering, what, form.type), low, high, count, scale)
     x = as_double(rendering, what)
     first, last = double(low), double(high)
@@ -290,16 +291,30 @@ def _exact(rendering: Rendering, name: str, call: Call) -> Sql:
     form = result_digits(rendering, call)
     sizes = [decimal_digits(rendering, one) for one in call.parts]
     known = [one for one in sizes if one is not None and one.type is not None]
-    behind = sum(one.behind for one in known)
-    if form is None or len(known) != len(sizes) or name == "/" or behind > _MOST_BEHIND:
+    if form is None or len(known) != len(sizes) or name == "/":
+        return _inexact(rendering, name, call.parts)
+    computed = _computed_digits(name, form, known)
+    if computed.type is None or computed.behind > _MOST_BEHIND:
         return _inexact(rendering, name, call.parts)
     # of two short decimals DuckDB makes a short one, and raises where it is too long
-    kinds = [one.type or DOUBLE if form.short else Numeric(38, one.behind) for one in known]
+    kinds = [one.type or DOUBLE if computed.short else Numeric(38, one.behind) for one in known]
     given = [as_number(rendering, one, kind) for one, kind in zip(call.parts, kinds, strict=True)]
     kind = form.type or DOUBLE
     if name == "negate":
         return try_cast(infix(integer(0), "-", given[0], kind), kind)
     return try_cast(infix(given[0], name, given[1], kind), kind)
+
+
+def _computed_digits(name: str, form: Digits, known: list[Digits]) -> Digits:
+    """The digits that DuckDB computes with before the result is cut to its `form`.
+
+    INVARIANT: DuckDB raises where a decimal needs more, so these are at most what a decimal has. A product has the digits of
+    both factors behind the point, whatever its grain. For the others both operands are brought to the digits of one.
+    """
+    if name == "*":
+        return Digits(form.before, max(form.behind, sum(one.behind for one in known)))
+    both = [form, *known]
+    return Digits(max(one.before for one in both), max(one.behind for one in both))
 
 
 _MOST_BEHIND: Final = 18

@@ -1,8 +1,9 @@
 """The unit key of a protected table of a policy file, and how much of one unit counts in an answer.
 
 A table with `rows_per_unit: 1` has one row of each unit. In every other table a unit may have any number of rows: what
-it adds to counts and sums is limited by the clip, and `values_per_unit` limits COUNT(DISTINCT …). Before there was a
-clip, `rows_per_unit` limited both. So a larger number is read as `values_per_unit`, with a warning.
+it adds to counts and sums is limited by the clip, and `values_per_unit` limits COUNT(DISTINCT …). Where a policy gives no
+clip, it is the norm of `values_per_unit` rows in each of `groups_per_unit` groups. Before there was a clip, `rows_per_unit`
+limited both. So a larger number is read as `values_per_unit`, with a warning.
 """
 
 from gateway.catalog.tables import VALUES_PER_UNIT, Column, ColumnRef, Protection
@@ -47,8 +48,8 @@ def _check_bounds(model: TableModel, path: FieldPath, complaints: Complaints) ->
         complaints.add((*path, "values_per_unit"), message, hint, at_key=True)
     elif rows is not None and rows > 1:
         message = (
-            f"`rows_per_unit: {rows}` is read as `values_per_unit: {rows}`: it limits COUNT(DISTINCT …)"
-            " alone, and rows count up to the clip"
+            f"`rows_per_unit: {rows}` is read as `values_per_unit: {rows}`: it cuts COUNT(DISTINCT …)"
+            " alone, and rows count in full up to the clip"
         )
         hint = f"write `values_per_unit: {rows}`, or nothing for {VALUES_PER_UNIT}"
         complaints.warn((*path, "rows_per_unit"), message, hint, at_key=True)
