@@ -13,9 +13,10 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from gateway.errors import Code, OperatorError
-from gateway.intervals.digits import margin_text, value_text
+from gateway.intervals.digits import end_texts, margin_text, share_text, value_text
 
 _PATIENCE_S = 20
+_LEAN = 0.01  # of a rounded value and rounded ends, an interval that lies evenly may lean so much
 # A proxy in the environment must not be asked about ourselves.
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -161,14 +162,27 @@ def _answer(reply: Reply) -> list[str]:
         for line in [names, *lines]
     ]
     taken = reply.body["privacy"]["charged_epsilon"]
-    return [*text, f"charged: epsilon {taken:g}", *reply.body["notices"]]
+    clipped = (_clipped(one) for one in reply.body["privacy"]["clipped"] or ())
+    return [*text, f"charged: epsilon {taken:g}", *clipped, *reply.body["notices"]]
+
+
+def _clipped(scope: Mapping[str, Any]) -> str:
+    """What weights take away, in the words of the tour; the notices have the details."""
+    if scope["rows"] is None:
+        return f"clipped: {scope['over']}, to a norm of {scope['limit']:.3g}"
+    lost = share_text(scope["rows"])
+    return f"clipped: {scope['over']}, to a norm of {scope['limit']:.3g}, which takes about {lost} of the rows"
 
 
 def _cell(value: object, interval: list[float] | None) -> str:
     if interval is None or not isinstance(value, int | float):
         return f"{value:,.2f}".removesuffix(".00") if isinstance(value, int | float) else str(value)
-    half = (interval[1] - interval[0]) / 2
-    return f"{Decimal(value_text(value, half)):,} ± {Decimal(margin_text(half)):,}"
+    low, high = interval
+    half = (high - low) / 2
+    shown = f"{Decimal(value_text(value, half)):,}"
+    if abs(high + low - 2 * value) > _LEAN * (high - low):
+        return f"{shown} [{', '.join(f'{Decimal(end):,}' for end in end_texts(low, high))}]"
+    return f"{shown} ± {Decimal(margin_text(half)):,}"
 
 
 def _ready(reply: Reply) -> list[str]:

@@ -21,8 +21,8 @@ from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Scan
 from gateway.plan.sql_text import scalar_sql
 from gateway.requests.request import ClippedScope
-from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.grouping_sets import AnalyzedRelease
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
 from gateway.sensitivity.measurement import Different, Units
 
 _MOST_LOST: Final = 0.999
@@ -67,8 +67,13 @@ def lost_shares(
 
 
 def _cut(part: Analysis, served: ServedHistogram | None) -> Clipped | None:
-    """What the weights of rows take away, where a histogram speaks of these rows and keys."""
+    """What the weights of rows take away, where a histogram speaks of these rows and keys.
+
+    Of groups that are found in the data a unit keeps some before it is weighted, and a histogram knows nothing of the others.
+    """
     if part.clips is None or served is None or not served.exact:
+        return None
+    if isinstance(part.groups, ThresholdGroups) and not constant_per_unit(part.plan):
         return None
     return clipped_by(served.histogram, part.clips.rows.square)
 

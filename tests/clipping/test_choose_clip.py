@@ -6,11 +6,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from clipping.populations import LARGEST, POPULATIONS, SQUARES, Counts, Question
+from clipping.populations import LARGEST, POPULATIONS, SQUARES, Population, Question
 from laws import for_each
 from samples import draws
 
-from gateway.clipping.choose_clip import CellNoise, choose_clip, clipped_by
+from gateway.clipping.choose_clip import CellNoise, MeasureNoise, choose_clip, clipped_by
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.noise.mechanism import DiscreteGaussian
 from gateway.sensitivity.norm_buckets import BUCKETS, UNIT
@@ -18,15 +18,17 @@ from gateway.sensitivity.norm_buckets import BUCKETS, UNIT
 WIDE = DiscreteGaussian(Fraction(5_000**2))
 NARROW = DiscreteGaussian(Fraction(1))
 CELLS = CellNoise(10, 5.0)
+DEFAULT = 16
 
 
 @pytest.fixture(scope="module")
-def counted() -> Mapping[str, Counts]:
+def counted() -> Mapping[str, Population]:
     return {name: make() for name, make in POPULATIONS.items()}
 
 
 def chosen(question: Question, seed: object) -> int:
-    return choose_clip(question.histogram(seed), question.noise, LARGEST, 4)
+    """c²; where nothing stands out, that of a policy without histograms."""
+    return choose_clip(question.histogram(seed), question.noise, LARGEST) or DEFAULT
 
 
 def regret(question: Question) -> float:
@@ -59,7 +61,7 @@ def histogram(
     ],
 )
 def test_chosen_clip_is_nearly_the_best_in_hindsight(
-    counted: Mapping[str, Counts], name: str, most: float
+    counted: Mapping[str, Population], name: str, most: float
 ) -> None:
     """Gaussian noise, at prices from a tenth to one: a factor of √2 is one step of the clips."""
     for epsilon in (Fraction(1, 10), Fraction(1)):
@@ -80,7 +82,7 @@ def test_chosen_clip_is_nearly_the_best_in_hindsight(
     ],
 )
 def test_chosen_clip_is_nearly_the_best_in_hindsight_under_laplace_noise(
-    counted: Mapping[str, Counts], name: str, most: float
+    counted: Mapping[str, Population], name: str, most: float
 ) -> None:
     """The histogram of a pure ledger is coarser, because its noise has longer tails."""
     for epsilon in (Fraction(1, 2), Fraction(1)):
@@ -90,7 +92,7 @@ def test_chosen_clip_is_nearly_the_best_in_hindsight_under_laplace_noise(
 
 @for_each("fixed", [1, 4**2, 1024**2])
 def test_fixed_clip_is_far_from_the_best_for_some_population(
-    counted: Mapping[str, Counts], fixed: int
+    counted: Mapping[str, Population], fixed: int
 ) -> None:
     """The negative control: no clip that is chosen without looking is near the best everywhere."""
     worst = 0.0
@@ -101,56 +103,77 @@ def test_fixed_clip_is_far_from_the_best_for_some_population(
     assert worst > 2
 
 
-def test_choice_is_the_default_when_nothing_stands_out_of_the_noise() -> None:
+def test_nothing_is_chosen_when_nothing_stands_out_of_the_noise() -> None:
     """Noise alone, negative counts, and an empty table tell nothing of anybody."""
-    question = Question(np.array([[1]]), Fraction(1, 10), pure=False)
-    for default in (1, 4, 64):
-        for one in (question.histogram("one unit"), histogram({}), histogram({3: -50, 7: -9})):
-            assert one.visible == 0
-            assert choose_clip(one, CELLS, LARGEST, default) == default * default
-            assert clipped_by(one, default * default) is None
+    question = Question(Population.of(np.array([[1]])), Fraction(1, 10), pure=False)
+    for one in (question.histogram("one unit"), histogram({}), histogram({3: -50, 7: -9})):
+        assert one.visible == 0
+        assert choose_clip(one, CELLS, LARGEST) is None
+        assert clipped_by(one, DEFAULT) is None
 
 
 def test_one_unit_with_very_many_rows_does_not_raise_the_clip() -> None:
     """A unit with 2^30 rows is one unit: it must not decide how much noise all others have."""
     others = {0: 5_000, 2: 3_000, 4: 500}
     one = histogram({**others, 60: 1}, noise=WIDE)
-    assert choose_clip(one, CELLS, LARGEST, 4) == choose_clip(
-        histogram(others, noise=WIDE), CELLS, LARGEST, 4
+    assert choose_clip(one, CELLS, LARGEST) == choose_clip(
+        histogram(others, noise=WIDE), CELLS, LARGEST
     )
-    assert choose_clip(one, CELLS, LARGEST, 4) <= 64
+    assert (choose_clip(one, CELLS, LARGEST) or LARGEST) <= 64
 
 
 def test_clip_follows_units_with_many_rows_when_they_are_many() -> None:
     """The same bucket with many units stands out, and the clip rises as far as it may."""
     many = histogram({0: 5_000, 20: 2_000}, spread=0.0, noise=WIDE)
-    assert choose_clip(many, CELLS, LARGEST, 4) == 2**20
-    assert choose_clip(many, CELLS, 64, 4) == 64**2
+    assert choose_clip(many, CELLS, LARGEST) == 2**20
+    assert choose_clip(many, CELLS, 64) == 64**2
 
 
 def test_clip_is_one_when_every_unit_has_one_row() -> None:
     """Nothing is lost under the smallest clip, and it has the least noise."""
-    assert choose_clip(histogram({0: 5_000}), CELLS, LARGEST, 4) == 1
+    assert choose_clip(histogram({0: 5_000}), CELLS, LARGEST) == 1
 
 
 @for_each(("cells", "std"), [(1, 1.0), (100, 1.0), (10_000, 1.0), (100, 100.0)])
 def test_clip_falls_with_more_cells_and_with_more_noise(cells: int, std: float) -> None:
     """The same rows are lost in more cells, each of which has the whole noise."""
     one = histogram({0: 4_000, 4: 3_000, 8: 1_500, 10: 400, 12: 100})
-    here = choose_clip(one, CellNoise(cells, std), LARGEST, 4)
-    assert choose_clip(one, CellNoise(10 * cells, std), LARGEST, 4) <= here
-    assert choose_clip(one, CellNoise(cells, 10 * std), LARGEST, 4) <= here
+
+    def found(noise: CellNoise) -> int:
+        square = choose_clip(one, noise, LARGEST)
+        assert square is not None
+        return square
+
+    here = found(CellNoise(cells, std))
+    assert found(CellNoise(10 * cells, std)) <= here
+    assert found(CellNoise(cells, 10 * std)) <= here
+
+
+def test_clip_of_several_measures_lies_between_those_of_each() -> None:
+    """One weight for all: a sum with much noise wants a smaller clip than a count, a mean the smallest."""
+    one = histogram({0: 4_000, 4: 3_000, 8: 1_500, 10: 400, 12: 100})
+    count, wide, mean = MeasureNoise(), MeasureNoise(6.0), MeasureNoise(4.0, share=True)
+
+    def found(*measures: MeasureNoise) -> int:
+        square = choose_clip(one, CellNoise(50, 2.0, measures), LARGEST)
+        assert square is not None
+        return square
+
+    assert found(mean) < found(wide) < found(count)
+    assert found(wide) <= found(count, wide) <= found(count)
+    assert found(mean) <= found(count, wide, mean) <= found(count)
 
 
 def test_choice_is_a_function_of_the_released_histogram_alone() -> None:
     """Two databases with one released histogram have one clip: it is post-processing."""
     first, second = (
-        Question(np.array(rows), Fraction(1), pure=False) for rows in ([[1, 1]] * 9, [[5, 0]] * 9)
+        Question(Population.of(np.array(rows)), Fraction(1), pure=False)
+        for rows in ([[1, 1]] * 9, [[5, 0]] * 9)
     )
     released = first.histogram("the same")
     copied = NormHistogram(released.units, released.spreads, released.noise)
     assert second.histogram("the same") != released
-    assert choose_clip(copied, CELLS, LARGEST, 4) == choose_clip(released, CELLS, LARGEST, 4)
+    assert choose_clip(copied, CELLS, LARGEST) == choose_clip(released, CELLS, LARGEST)
 
 
 def test_clipped_shares_are_those_of_the_rows_that_weights_take() -> None:
@@ -167,10 +190,11 @@ def test_clipped_shares_are_those_of_the_rows_that_weights_take() -> None:
 
 
 def test_clipped_shares_stay_between_nothing_and_all_under_noise(
-    counted: Mapping[str, Counts],
+    counted: Mapping[str, Population],
 ) -> None:
     """A share is a number that a person can read, whatever the noise does."""
-    question = Question(counted["retail by month"][:300], Fraction(1, 10), pure=True)
+    few = Population.of(counted["retail by month"].counts[:300])
+    question = Question(few, Fraction(1, 10), pure=True)
     for seed in range(draws(200)):
         for square in SQUARES[::4]:
             told = clipped_by(question.histogram(seed), square)

@@ -107,9 +107,19 @@ def test_interval_is_not_extended_where_the_histogram_speaks_of_other_rows(
     assert intervals["n"] == pytest.approx((values["n"],) * 2, rel=1e-3)
 
 
+def test_share_is_not_told_of_groups_that_are_found_in_the_data(gateway: AskedGateway) -> None:
+    """A person counts in some of them at most, which the histogram does not know: it would say less than is cut."""
+    answer = gateway.answer(
+        "SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis", "losses"
+    )
+    assert (rows_scope(answer).units, rows_scope(answer).rows) == (None, None)
+    for cells, ends in zip(answer.rows, answer.intervals, strict=True):
+        assert ends[1] == pytest.approx((float(cells[1] or "nan"),) * 2, abs=0.51)
+
+
 def test_estimate_says_the_loss_beside_the_margin_of_the_noise(gateway: AskedGateway) -> None:
     """As a share of the column, in JSON, and in the lines of EXPLAIN; not before the histogram is there, nor of a mean."""
-    sql = "SELECT diagnosis, COUNT(*) AS n, SUM(cost) AS paid, AVG(cost) AS mean FROM visits GROUP BY diagnosis"
+    sql = "SELECT extract(year FROM visit_date) AS y, COUNT(*) AS n, SUM(cost) AS paid, AVG(cost) AS mean FROM visits GROUP BY y"
     before = estimated(gateway, sql)
     assert [one.expected_loss for one in before.columns] == [None] * 4
     assert not [line for line in plan_lines(before) if "loses about" in line]
