@@ -13,10 +13,10 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from gateway.errors import Code, OperatorError
-from gateway.intervals.digits import end_texts, margin_text, share_text, value_text
+from gateway.intervals.digits import end_texts, margin_text, value_text
 
 _PATIENCE_S = 20
-_LEAN = 0.01  # of a rounded value and rounded ends, an interval that lies evenly may lean so much
+_LEAN = 0.05  # an interval that leans by no more is shown by its larger margin
 # A proxy in the environment must not be asked about ourselves.
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -162,27 +162,17 @@ def _answer(reply: Reply) -> list[str]:
         for line in [names, *lines]
     ]
     taken = reply.body["privacy"]["charged_epsilon"]
-    clipped = (_clipped(one) for one in reply.body["privacy"]["clipped"] or ())
-    return [*text, f"charged: epsilon {taken:g}", *clipped, *reply.body["notices"]]
-
-
-def _clipped(scope: Mapping[str, Any]) -> str:
-    """What weights take away, in the words of the tour; the notices have the details."""
-    if scope["rows"] is None:
-        return f"clipped: {scope['over']}, to a norm of {scope['limit']:.3g}"
-    lost = share_text(scope["rows"])
-    return f"clipped: {scope['over']}, to a norm of {scope['limit']:.3g}, which takes about {lost} of the rows"
+    return [*text, f"charged: epsilon {taken:g}", *reply.body["notices"]]
 
 
 def _cell(value: object, interval: list[float] | None) -> str:
     if interval is None or not isinstance(value, int | float):
         return f"{value:,.2f}".removesuffix(".00") if isinstance(value, int | float) else str(value)
     low, high = interval
-    half = (high - low) / 2
-    shown = f"{Decimal(value_text(value, half)):,}"
+    shown = f"{Decimal(value_text(value, (high - low) / 2)):,}"
     if abs(high + low - 2 * value) > _LEAN * (high - low):
         return f"{shown} [{', '.join(f'{Decimal(end):,}' for end in end_texts(low, high))}]"
-    return f"{shown} ± {Decimal(margin_text(half)):,}"
+    return f"{shown} ± {Decimal(margin_text(max(value - low, high - value))):,}"
 
 
 def _ready(reply: Reply) -> list[str]:
@@ -280,7 +270,8 @@ _STOPS: tuple[TourStop | TourStatement, ...] = (
         "1",
     ),
     TourStop(
-        "Prescriptions name no patient: each has the patient of its visit, and may be joined with it.",
+        "Prescriptions name no patient: each has the patient of its visit. Patients with very many of them count with less"
+        " weight, and the answer says so.",
         "alice",
         "/v1/query",
         200,

@@ -60,7 +60,7 @@ def margin_text(margin: float) -> str:
 
 def share_text(share: float) -> str:
     """An estimated share, with two digits."""
-    return "less than 0.1 %" if share < _LEAST_SHARE else f"{100 * share:.2g} %"
+    return "less than 0.1 %" if share < _LEAST_SHARE else f"about {100 * share:.2g} %"
 
 
 def value_text(value: float, margin: float) -> str:

@@ -55,7 +55,7 @@ def _how_much(scope: ClippedScope) -> str:
     if scope.units is None or scope.rows is None:
         return "how much is cut is not known"
     units, rows = share_text(scope.units), share_text(scope.rows)
-    return f"that concerns about {units} of all units and takes about {rows} of the rows"
+    return f"as far as a histogram shows, that concerns {units} of all units and takes {rows} of the rows"
 
 
 def lost_shares(
