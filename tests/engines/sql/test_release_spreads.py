@@ -95,7 +95,7 @@ def _written(value: float | str | None) -> str:
 
 
 def _analysis(groups: int, *, pairs: bool) -> Analysis:
-    return analysed(_SQL, pairs=pairs, of=dataset(R, _COLUMNS, groups))
+    return analysed(_SQL, pairs=pairs, of=dataset(R, _COLUMNS, groups), clip=ClipRule(16))
 
 
 def _person(row: Row) -> Person:
