@@ -135,13 +135,15 @@ def read_similar(pattern: str) -> RegularExpression:
             meant = next(signs, None)
             if meant is None:
                 raise unreadable("it ends in its escape sign")
-            made += meant if meant.isalnum() else f"\\{meant}"
+            made += f"\\{meant}"  # of a letter it is a class of signs, as in PostgreSQL
         elif inside:
             inside = sign != "]"
             made += sign
         elif sign in "%_":
             made += ".*" if sign == "%" else "."
         else:
+            if sign == "?" and made.endswith("("):
+                raise unreadable("a repetition has nothing before it")
             inside = sign == "["
             made += f"\\{sign}" if sign in ".^$" else sign
     return read_regular_expression(f"^(?:{made})$")

@@ -197,19 +197,20 @@ def _difference(
     """
     axes = part.axes
     gone, come = subtract_boxes(old, new, axes), subtract_boxes(new, old, axes)
-    if gone is None or come is None or not (gone or come):
+    if gone is None or come is None:
         return None
-    if not gone and shows_openly(part, come):
+    if not (gone.parts or gone.faint) and shows_openly(part, come.parts or come.faint):
         return None
     count = largest_size(told.entry, hull_cells(old, axes))
     by_size = told.by_size if judge.is_counted(told.entry) else frozenset()
     found: Narrow | None = None
-    for parts, minuend in ((gone, old), (come, new)):
+    for outside, minuend in ((gone, old), (come, new)):
+        parts = outside.parts or outside.faint
         if not parts:
             continue
         groups = common_groups(told.entry, told.texts, parts, axes)
         narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size, groups))
-        if narrow is None:
+        if narrow is None and outside.parts:
             return None
         found = found or narrow
     return found

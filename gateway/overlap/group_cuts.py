@@ -10,13 +10,15 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.regions.axis import RegionAxis
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import (
     BOUNDLESS,
+    AxisMismatch,
     Cells,
     NameCells,
     StepCells,
     axis_width,
+    clip_cells,
     intersection,
     is_empty,
     minus,
@@ -28,6 +30,7 @@ from gateway.regions.scope import GroupKey
 Wholes: TypeAlias = NDArray[np.int64]
 
 _FEW: Final = 4
+_FAR: Final = 2**61
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,12 +98,33 @@ class KeyGrouping:
         inside = intersection(there, wanted)
         if self.cells is None:
             return inside
+        if (
+            self.ordered is not None
+            and isinstance(inside, StepCells)
+            and isinstance(wanted, StepCells)
+            and min(len(inside.ranges), len(self.ordered.groups)) > _FEW
+            and is_bounded(self.axis)
+        ):
+            return self._nearest_of_many(self.ordered, there, inside, wanted)
         groups, whole = self._met_by(inside)
         parts = [intersection(group, there) for group in groups]
         kept = [part for part in parts if not is_empty(part) and self._is_inside(part, wanted)]
         if whole is not None:
             kept.append(intersection(whole, there))
         return _together(kept, inside)
+
+    def _nearest_of_many(
+        self, ordered: OrderedCells, there: Cells, inside: StepCells, wanted: StepCells
+    ) -> Cells:
+        """The same for all groups at once: a month of hours has as many ranges as groups."""
+        outside = minus(there, wanted)
+        within = widths_between(inside, self.axis, ordered.firsts, ordered.lasts)
+        without = widths_between(outside, self.axis, ordered.firsts, ordered.lasts)
+        near = np.flatnonzero((within > 0) & (within >= without))
+        kept = [ordered.groups[place] for place in near.tolist()]
+        if inside.null:
+            kept += [one for _, one in ordered.null]
+        return intersection(_together(kept, inside), there)
 
     def groups_meeting(self, wanted: Cells) -> Cells:
         """The whole groups that intersect these cells."""
@@ -188,6 +212,48 @@ def missed_sums(mine: KeyGrouping, theirs: KeyGrouping, most: int) -> list[Cells
 
 def _far(one: Wholes, other: Wholes) -> NDArray[np.float64]:
     return np.asarray(np.subtract(other, one, dtype=np.float64))
+
+
+def is_bounded(axis: RegionAxis) -> bool:
+    """Whether the values of an axis of numbers are known to lie between two ends that are not far apart."""
+    return (
+        axis.kind is AxisKind.STEPS
+        and axis.size is not None
+        and axis.low is not None
+        and axis.high is not None
+        and axis.high - axis.low < _FAR
+    )
+
+
+def widths_between(cells: Cells, axis: RegionAxis, firsts: Wholes, lasts: Wholes) -> Wholes:
+    """For each of these ranges, in order, as many values as `cell_count` finds of the cells in it, without NULL."""
+    there = clip_cells(cells, axis)
+    if not isinstance(there, StepCells) or axis.low is None or axis.high is None:
+        raise AxisMismatch
+    low, high = axis.low, axis.high
+    begin = np.array([low if one == FIRST else one for one, _ in there.ranges], dtype=np.int64)
+    end = np.array([high if one == LAST else one for _, one in there.ranges], dtype=np.int64)
+    if not len(begin):
+        return np.zeros(len(firsts), dtype=np.int64)
+
+    def width(first: Wholes, last: Wholes) -> Wholes:
+        on = (last - low) // axis.stride - (first - 1 - low) // axis.stride
+        return np.asarray(np.maximum(on, 1))
+
+    summed = np.concatenate([[0], np.cumsum(width(begin, end))])
+    start = np.searchsorted(end, firsts, side="left")
+    after = np.searchsorted(begin, lasts, side="right")
+    some = start < after
+    left, right = np.minimum(start, len(begin) - 1), np.maximum(after - 1, 0)
+    found = np.where(some, summed[after] - summed[np.minimum(start, after)], 0)
+    # the ranges at both ends are cut
+    first, last = np.maximum(begin[left], firsts), np.minimum(end[left], lasts)
+    found = found - np.where(some, width(begin[left], end[left]) - width(first, last), 0)
+    first, last = np.maximum(begin[right], firsts), np.minimum(end[right], lasts)
+    several = some & (right > left)
+    return np.asarray(
+        found - np.where(several, width(begin[right], end[right]) - width(first, last), 0)
+    )
 
 
 def _wide(cells: Cells, axis: RegionAxis) -> float:

@@ -76,10 +76,16 @@ def _power_of_two(least: Fraction) -> Fraction:
     return power
 
 
+_MOST_OF_PERSON: Final = 2**31
+
+
 def person_lattice(of: Range) -> Lattice:
-    """The finest lattice of the range whose whole numbers are below 2^30: exact where its step allows."""
+    """The finest lattice of the range whose whole numbers are at most 2^31: exact where its step allows, so for every integer.
+
+    INVARIANT: a unit has less than 2^31 rows, so the sum of its integers fits into a bigint.
+    """
     reach = max(abs(of.low), abs(of.high), Fraction(1, 2**1000))
     step = of.step
-    if step is None or reach / step > _MOST:
-        step = _power_of_two(reach / _MOST)
+    if step is None or reach / step > _MOST_OF_PERSON:
+        step = _power_of_two(reach / _MOST_OF_PERSON)
     return Lattice(step, ceil(of.low / step), max(ceil(of.low / step), floor(of.high / step)))

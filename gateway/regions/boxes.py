@@ -5,6 +5,7 @@ limit that could make a comparison fail.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from gateway.regions.axis import RegionAxis
@@ -57,10 +58,20 @@ def meet_boxes(one: Side, other: Side) -> Side | None:
     return made
 
 
-def subtract_boxes(
-    minuend: Sequence[Side], others: Sequence[Side], axes: Axes
-) -> list[Side] | None:
-    """The rows of the minuend outside of all others, as disjoint boxes; None if these are very many."""
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The boxes of rows outside of others. `faint` are rows with NULL where others have values, which have no weight.
+
+    They are given by the conditions on further axes, without the axis of the NULL: if these select few rows, then the faint
+    ones are few, too; if they select many, nothing is known of the faint ones.
+    """
+
+    parts: list[Side]
+    faint: list[Side]
+
+
+def subtract_boxes(minuend: Sequence[Side], others: Sequence[Side], axes: Axes) -> Outside | None:
+    """The rows of the minuend outside of all others; None if their boxes are very many."""
     made: list[Side] = []
     for one in minuend:
         left: list[Side] = [one]
@@ -70,11 +81,19 @@ def subtract_boxes(
                 return None
         made += left
     around = hull_cells(minuend, axes)
-    return [
-        part
-        for part in made
-        if not any(is_weightless(cells, around.get(name)) for name, cells in part.items())
-    ]
+    weighed = [(part, _weighed(part, around)) for part in made]
+    faint = [rest for part, rest in weighed if len(rest) < len(part)]
+    return Outside(
+        [part for part, rest in weighed if len(rest) == len(part)],
+        [rest for rest in faint if any(rest[name] != around.get(name) for name in rest)],
+    )
+
+
+def _weighed(part: Side, around: Side) -> Side:
+    """The box without the axes on which it has no weight."""
+    return {
+        name: cells for name, cells in part.items() if not is_weightless(cells, around.get(name))
+    }
 
 
 def _split(part: Side, other: Side, axes: Axes) -> list[Side]:
@@ -86,7 +105,7 @@ def _split(part: Side, other: Side, axes: Axes) -> list[Side]:
     for name in sorted(other):
         whole = rest.get(name) or all_cells(axes[name])
         outside = minus(whole, other[name])
-        if not is_empty(outside) and not is_weightless(outside, whole):
+        if not is_empty(outside):
             made.append({**rest, name: outside})
         rest[name] = common[name]
     return made

@@ -62,6 +62,11 @@ def test_case_is_folded_and_similar_is_of_the_whole_text() -> None:
     ]  # fmt: skip
     assert not read_similar("a.c").is_in("abc")
     assert read_similar("a.c").is_in("a.c")
+    assert read_similar(r"\w+\s\d%").is_in("room 7b")
+    assert not read_similar(r"\w+").is_in("two words")
+    for pattern in (r"n\orth", "n(?:or)th"):
+        with pytest.raises(Refusal):
+            read_similar(pattern)
 
 
 @for_each(

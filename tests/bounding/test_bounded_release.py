@@ -259,7 +259,9 @@ def test_lattice_of_a_persons_sums_is_exact_where_its_step_allows() -> None:
         assert (
             step.numerator & (step.numerator - 1) == 0 == step.denominator & (step.denominator - 1)
         )
-        assert max(-found.low, found.high) < 2**30
+        assert max(-found.low, found.high) <= 2**31
+    every_integer = person_lattice(Range(Fraction(-(2**31)), Fraction(2**31 - 1), Fraction(1)))
+    assert every_integer.step == 1
 
 
 def _numbered(node: Node, *partition: str, name: str = "n") -> Window:

@@ -107,6 +107,16 @@ def test_keys_of_a_document_are_columns(shop: Shop, dataset: str) -> None:
 
 
 @BOTH
+def test_choices_of_groups_are_made_beside_a_boolean_of_a_document(
+    shop: Shop, dataset: str
+) -> None:
+    """The groups that were found are parameters of the statement, and so are the words of a boolean."""
+    text = "SELECT third, MEDIAN(weight) FROM customers WHERE smoker IS NOT NULL GROUP BY third"
+    rows = {one[0]: one[1] for one in shop.answer(f"{text} ORDER BY third", dataset).rows}
+    assert [rows[key] for key in ("0", "1", "2")] == ["82.5"] * 3
+
+
+@BOTH
 def test_column_that_no_query_reads_is_shown_and_refused(shop: Shop, dataset: str) -> None:
     """The schema has it with its type; a query that names it is told what can be read instead."""
     with shop.connect(dataset) as connection:

@@ -23,14 +23,17 @@ from overlap.invented import (
     steps,
     where,
 )
+from samples import draws
 
 from gateway.errors import Code
+from gateway.overlap import group_cuts
 from gateway.overlap.auditor import History
+from gateway.overlap.group_cuts import grouping_of
 from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.overlap.narrow import has_few_cells
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
-from gateway.regions.cells import NameCells, StepCells
+from gateway.regions.cells import NameCells, StepCells, clip_cells, merge_ranges
 from gateway.regions.chosen_keys import has_chosen_bounds
 from gateway.regions.region import EVERYTHING, NOTHING, Region
 
@@ -405,3 +408,26 @@ def test_refusal_tells_no_sizes() -> None:
             assert found is not None
             assert "20017" not in f"{found} {found.hint}"
             assert f" {size} " not in f"{found.detail} {found.hint} "
+
+
+def test_nearest_groups_of_many_are_those_found_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once for ranges by the thousand, with gaps, NULL and a stride; as the slow way finds them."""
+    draw = Random(20_261_120)  # noqa: S311 - cells of a test
+
+    def cells(many: int) -> StepCells:
+        ends = sorted(draw.sample(range(1_000), 2 * many))
+        made = ((ends[place], ends[place + 1]) for place in range(0, 2 * many, 2))
+        found = clip_cells(StepCells(merge_ranges(made), draw.random() < 0.5), axis)
+        assert isinstance(found, StepCells)
+        return found
+
+    for _ in range(draws(60, fewest=20)):
+        axis = replace(steps("many", 0, 999), stride=draw.choice([1, 1, 7]))
+        some = [StepCells((one,)) for one in cells(draw.choice([6, 40])).ranges]
+        key = grouping_of(by(axis, *some, StepCells((), null=True)))
+        assert key is not None
+        there, wanted = cells(draw.choice([1, 30])), cells(draw.choice([6, 50]))
+        found = key.nearest(there, wanted)
+        with monkeypatch.context() as slow:
+            slow.setattr(group_cuts, "is_bounded", lambda _: False)
+            assert key.nearest(there, wanted) == found

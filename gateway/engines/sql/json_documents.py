@@ -228,7 +228,7 @@ def _typed(dialect: Dialect, value: Sql, number: Sql, to: ColumnType) -> Sql:
             word = _short(dialect, _as_text(dialect, value, number))
             trim = func.trim if dialect == "duckdb" else func.btrim
             said = func.lower(binary(trim(word, " ", type_=TEXT)), type_=TEXT)
-            return case((said.in_(_TRUE), true()), (said.in_(_FALSE), false()), else_=None)
+            return case((_among(said, _TRUE), true()), (_among(said, _FALSE), false()), else_=None)
         case Family.WHOLE:
             most = min(int(to.bound or _WHOLE_DOUBLES), _WHOLE_DOUBLES)
             whole = compare(number, "=", func.floor(number, type_=DOUBLE))
@@ -256,7 +256,12 @@ def _short(dialect: Dialect, text: Sql) -> Sql:
 
 def _is(dialect: Dialect, value: Sql, kinds: tuple[str, ...]) -> Sql:
     named = func.jsonb_typeof if dialect == "postgresql" else func.json_type
-    return named(value, type_=TEXT).in_([literal(one, Text()) for one in kinds])
+    return _among(named(value, type_=TEXT), kinds)
+
+
+def _among(text: Sql, words: Iterable[str]) -> Sql:
+    """Each word is a parameter by itself: a list of them would be opened when the statement is compiled, with all others."""
+    return text.in_([literal(one, Text()) for one in words])
 
 
 def _shown(dialect: Dialect, value: Sql) -> Sql:

@@ -1193,3 +1193,19 @@ SELECT SUM(income) FROM patients WHERE (birth_year = 1961 OR region = 'north') A
 SELECT SUM(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE v.cost = 5.00 OR p.region = 'north';
 SELECT SUM(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id
 WHERE (v.cost = 5.00 OR p.region = 'north') AND v.visit_date <> DATE '2024-03-05';
+
+-- title: one income of those without a region
+SELECT AVG(income) FROM patients;
+SELECT AVG(income) FROM patients WHERE NOT (income = 52311 AND region IS NULL);
+
+-- title: one income of those who have no dear visit
+SELECT AVG(income) FROM patients;
+SELECT AVG(income) FROM patients p WHERE NOT (income = 52311 AND NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > 100
+));
+
+-- title: one cost of visits that have no fiftieth visit before them
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM (
+  SELECT cost, LAG(visit_date, 50) OVER (PARTITION BY patient_id ORDER BY visit_date) AS before FROM visits
+) v WHERE NOT (cost = 308.71 AND before IS NULL);
