@@ -22,7 +22,7 @@ from gateway.budget.report import QuotaBalance, quota_left
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Question
-from gateway.errors import BudgetExhausted, OverlapRefused, Refusal
+from gateway.errors import InternalError, Refusal, Unbounded, UnsupportedSql
 from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import AnalyzedQuery
 from gateway.requests.request import Answer, Estimate, NoticeDetail
@@ -158,16 +158,16 @@ def _clip_query(
 ) -> tuple[AnalyzedQuery, tuple[Bill, ...]]:
     """The query with clips from histograms of norms; those that are missing are bought if the query can be charged, too."""
     there = _clips_at_hand(services, dataset, bound, query)
-    if not there.missing or not _can_buy(services, dataset, query, there.missing, cancelled):
+    if not there.missing or not _can_buy(services, dataset, there, cancelled):
         return there.query, ()
     served, bought = list(there.served), list[Bill]()
     for one in there.missing:
-        try:
-            histogram, bill = _buy(services, dataset, one.query, cancelled)
-        except (BudgetExhausted, OverlapRefused):
-            break  # what was left was taken by another query at this moment
+        histogram, bill = _buy(services, dataset, one, cancelled)
+        if bill is not None:
+            bought.append(bill)
+        if histogram is None:
+            break
         served.append((one, histogram))
-        bought.append(bill)
     return _with_clips(services, dataset, bound, query, served), tuple(bought)
 
 
@@ -188,7 +188,8 @@ def _clips_at_hand(
     for one in find_wanted(query, dataset):
         found = _held(services, dataset, one)
         if found is None:
-            missing.append(one)
+            if not dataset.failures.has(query.subject, one.over, services.now()):
+                missing.append(one)
         elif isinstance(found, NormHistogram):
             served.append((one, found))
     clipped = _with_clips(services, dataset, bound, query, served)
@@ -214,6 +215,7 @@ def _held(
 ) -> NormHistogram | Unsold | None:
     """The histogram if reading it costs nothing and tells nobody anything new; None if it can be bought."""
     query, cache = wanted.query, services.caches[wanted.query.policy.name]
+    repeats = services.repeats.of(dataset)
     try:
         quote = quote_query(
             query,
@@ -222,25 +224,30 @@ def _held(
             proven=dataset.proofs.now(),
             now=services.now(),
             limit_s=services.limit_s,
-            repeats=services.repeats.of(dataset),
+            repeats=repeats,
         )
     except Awaited:
         return None
     except Refusal:
         return Unsold()  # also of a suspended subject, to whom earlier answers are given
-    return None if quote.charges or quote.events else held_histogram(query, quote, cache)
+    if quote.charges or quote.events:
+        return None
+    return held_histogram(query, quote, cache, repeats)
 
 
 def _can_buy(
     services: Services,
     dataset: ServedDataset,
-    query: AnalyzedQuery,
-    missing: Sequence[WantedHistogram],
+    there: _Clipped,
     cancelled: threading.Event,
 ) -> bool:
-    """Whether these are worth their price, and the query will be charged after them as far as can be told now."""
-    if not is_worth(query, missing, services.journal, services.now()):
-        return False
+    """Whether what is missing is worth its price, and the query will be charged after it as far as can be told now."""
+    try:
+        query = price_for_accuracy(there.query, services.journal)
+        if not is_worth(query, there.missing, services.journal, services.now()):
+            return False
+    except Refusal:
+        return False  # the query itself says why
     with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
         try:
             quote = quote_query(
@@ -256,20 +263,33 @@ def _can_buy(
         except (Moved, Awaited):
             return True
         except Refusal:
-            return False  # the query itself says why
+            return False  # here, too
     return quote.charges
 
 
 def _buy(
-    services: Services, dataset: ServedDataset, query: AnalyzedQuery, cancelled: threading.Event
-) -> tuple[NormHistogram, Bill]:
-    """Buy a histogram of norms: a query with a record of its own."""
-    with _record(services, query.question) as record:
-        record.set_dataset(dataset.policy)
-        record.set_decision(query.decision)
-        with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
-            bill = _charge_query(services, dataset, query, source, record)
-            table = measure_histogram(bill, source, record, services.entropy)
+    services: Services, dataset: ServedDataset, wanted: WantedHistogram, cancelled: threading.Event
+) -> tuple[NormHistogram | None, Bill | None]:
+    """Buy a histogram of norms: a query with a record of its own.
+
+    What stands against it is in that record. The query itself goes on without it; what was charged stays charged.
+    """
+    query, bill = wanted.query, None
+    try:
+        with _record(services, query.question) as record:
+            record.set_dataset(dataset.policy)
+            record.set_decision(query.decision)
+            with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
+                bill = _charge_query(services, dataset, query, source, record)
+                table = measure_histogram(bill, source, record, services.entropy)
+    except InternalError:
+        raise
+    except Refusal as refusal:
+        if cancelled.is_set():
+            raise
+        if bill is not None or isinstance(refusal, Unbounded | UnsupportedSql):
+            dataset.failures.note(query.subject, wanted.over, services.now())
+        return None, bill
     return read_histogram(query, table.measured, table.noises), bill
 
 

@@ -13,6 +13,7 @@ says: only the error depends on it. docs/proofs/clip_choice.md.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import sqrt
 from typing import Final
 
@@ -25,6 +26,7 @@ _BEFORE: Final = 2
 _BEHIND: Final = 4
 _OF_MEAN: Final = 0.2
 """How much of the share of lost rows a mean is wrong by: it loses above and below."""
+_KEPT: Final = 1_000  # choices: every repeat of a query makes the same one
 _CONTINUED: Final = 6
 """The tail is continued for so many buckets, up to 8 times the last visible norm."""
 
@@ -62,6 +64,7 @@ class Clipped:
     lost: float
 
 
+@lru_cache(maxsize=_KEPT)
 def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int) -> int | None:
     """c² of the best clip up to `largest`; None where no bucket stands out of the noise."""
     if not histogram.visible:

@@ -8,7 +8,7 @@ source.
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -32,6 +32,8 @@ from gateway.sensitivity.grouping_sets import AnalyzedRelease
 
 _MOST_BOUNDED: Final = 128
 _MOST_HISTOGRAMS: Final = 256
+_MOST_FAILURES: Final = 1_000
+_FORGOTTEN: Final = timedelta(days=1)
 _MOST_GROUPS: Final = 200_000  # of all remembered analyses together
 
 
@@ -122,6 +124,27 @@ class SoldHistogram:
     release: AnalyzedRelease
 
 
+class FailedHistograms:
+    """Histograms of norms that a subject could not have: they are not bought again for a day.
+
+    What a subject pays for a source that cannot count norms in time is bounded so, and its queries are answered.
+
+    INVARIANT: a failure is remembered for the subject that it happened to, who was told of it by its own record.
+    """
+
+    def __init__(self) -> None:
+        self._known: LruCache[tuple[str, str], datetime] = LruCache(_MOST_FAILURES)
+
+    def note(self, subject: str, over: str, now: datetime) -> None:
+        """It failed now; `over` says its tables and keys."""
+        self._known.put((subject, over), now)
+
+    def has(self, subject: str, over: str, now: datetime) -> bool:
+        """Whether it failed within a day."""
+        failed = self._known.find((subject, over))
+        return failed is not None and now - failed < _FORGOTTEN
+
+
 @dataclass(frozen=True)
 class ServedDataset:
     """What answering questions about one dataset needs."""
@@ -138,6 +161,7 @@ class ServedDataset:
     histograms: LruCache[tuple[int, frozenset[str]], tuple[Aggregate, SoldHistogram]] = field(
         default_factory=lambda: LruCache(_MOST_HISTOGRAMS)
     )
+    failures: FailedHistograms = field(default_factory=FailedHistograms)
 
     @cached_property
     def histogram_policy(self) -> Policy:

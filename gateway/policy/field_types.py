@@ -141,6 +141,11 @@ SomeEpsilon = Annotated[
     PlainValidator(_amount(Epsilon, zero=False)),
     WithJsonSchema({**_NUMBER_SCHEMA, "exclusiveMinimum": 0}),
 ]
+AnyEpsilon = Annotated[
+    Epsilon,
+    PlainValidator(_amount(Epsilon, zero=True)),
+    WithJsonSchema({**_NUMBER_SCHEMA, "minimum": 0}),
+]
 AnyDelta = Annotated[
     Delta,
     PlainValidator(_amount(Delta, zero=True)),

@@ -36,6 +36,7 @@ from gateway.policy.field_types import (
     UNIT_SCHEMA,
     WIDEST_COUNTS,
     AnyDelta,
+    AnyEpsilon,
     Choice,
     ColumnName,
     DatasetName,
@@ -290,9 +291,12 @@ class LimitsModel(Model):
 
 
 class ClipModel(Model):
-    """The price of a histogram of norms and how long it serves; the clip without one, and the largest clip."""
+    """The price of a histogram of norms and how long it serves; the clip without one, and the largest clip.
 
-    price: SomeEpsilon | None = None
+    At a price of 0 no histogram is measured.
+    """
+
+    price: AnyEpsilon | None = None
     max_age: Duration | None = None
     default: Annotated[int, *power_field("`default`", LARGEST_CLIP)] | None = None
     max: Annotated[int, *power_field("`max`", LARGEST_CLIP)] | None = None

@@ -263,7 +263,7 @@ class ResultLimits:
 class Clipping:
     """How the clip of units with several rows is found: the norm up to which the rows of a unit count in full.
 
-    A released histogram of norms costs `price` and serves for `max_age`. `default` is the clip without one, None for the
+    A released histogram of norms costs `price` and serves for `max_age`; where that is 0 none is measured. `default` is the clip without one, None for the
     norm of the rows and groups that are declared; `largest` is the largest that is ever chosen. Both are powers of two.
     """
 

@@ -48,6 +48,7 @@ from gateway.sensitivity.norm_release import analyze_norms, can_count_norms, nee
 from gateway.stages.analyze import ChosenClips
 from gateway.stages.charge import load_contents
 from gateway.stages.purchase import Bill, Quote, Released
+from gateway.stages.repeat_cache import RepeatCache
 from gateway.state.journal import Journal
 from gateway.units import Epsilon
 
@@ -80,6 +81,11 @@ class WantedHistogram:
     query: AnalyzedQuery
     rows: Aggregate
     parts: tuple[ClippedPart, ...]
+
+    @property
+    def over(self) -> str:
+        """Its tables and keys, as analysts read them."""
+        return scope_text(self.rows)
 
     def serves(self, rows: Aggregate) -> bool:
         """Whether it is the histogram of these rows, too."""
@@ -124,7 +130,8 @@ def _sold(
 def _make_sold(
     cut: Cut, whole: Aggregate, names: frozenset[str], now: datetime, *, pairs: bool
 ) -> SoldHistogram:
-    rows = _rows_of(whole, names, now)
+    # where N alone is counted, the groups that a unit has are all the same
+    rows = _rows_of(whole, frozenset() if pairs else names, now)
     analysis = analyze_norms(rows, tuple(key for _, key in rows.keys), pairs=pairs)
     alone = replace(
         cut,
@@ -196,12 +203,19 @@ def _mechanism(currency: Currency, noise: AnyNoise) -> Mechanism:
     return DiscreteGaussian(variance)
 
 
-def held_histogram(query: AnalyzedQuery, quote: Quote, cache: ReleaseCache) -> NormHistogram:
+def held_histogram(
+    query: AnalyzedQuery, quote: Quote, cache: ReleaseCache, repeats: RepeatCache
+) -> NormHistogram:
     """The histogram that the quote finds among earlier releases, for nothing."""
-    [release] = quote.releases
-    [part] = release.measurements
-    table, _ = assemble_table(part, None, load_contents(cache, quote.taken))
-    return read_histogram(query, table.measured, table.noises)
+    contents = load_contents(cache, quote.taken)
+
+    def read() -> NormHistogram:
+        [release] = quote.releases
+        [part] = release.measurements
+        table, _ = assemble_table(part, None, contents)
+        return read_histogram(query, table.measured, table.noises)
+
+    return repeats.histogram(quote, contents, read)
 
 
 def by_part(
@@ -264,18 +278,19 @@ def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
 
 def with_histograms(done: Released, bought: Sequence[Bill]) -> Released:
     """What is released, with what was charged for histograms before it."""
-    if not bought:
+    paid = [one for one in bought if one.charged]
+    if not paid:
         return done
     bill = done.bill
-    charged = sum((one.charged for one in bought), bill.charged)
-    paid = [one.rho for one in (bill, *bought) if one.rho is not None]
-    notice = f"epsilon {charged - bill.charged} of this was charged for {_counted(len(bought))}"
+    charged = sum((one.charged for one in paid), bill.charged)
+    rhos = [one.rho for one in (bill, *paid) if one.rho is not None]
+    notice = f"epsilon {charged - bill.charged} of this was charged for {_counted(len(paid))}"
     return replace(
         done,
         bill=replace(
             bill,
             charged=charged,
-            rho=sum(paid, Fraction(0)) if paid else None,
+            rho=sum(rhos, Fraction(0)) if rhos else None,
             notices=(*bill.notices, notice),
         ),
     )

@@ -24,17 +24,20 @@ for it. An answer is kept only if its finishing has nothing but columns of these
 simulated.
 """
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from threading import Lock
 from typing import Final, TypeAlias
 
 from gateway.binding.bind import LONGEST_KEPT
 from gateway.binding.bound import Release
+from gateway.clipping.norm_histogram import NormHistogram
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.datasets.dataset import ServedDataset
 from gateway.lru_cache import LruCache
 from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.entry import Content
 from gateway.release_cache.query_plan import Basis
 from gateway.requests.request import Answer, NullItem
 from gateway.results.simulation import columns_to_simulate
@@ -58,6 +61,9 @@ class RepeatCache:
         self._quotes: LruCache[_Key, tuple[AnalyzedQuery, Quote]] = LruCache(_MOST)
         self._released: LruCache[int, Released] = LruCache(
             _MOST_BYTES, lambda _, one: _size_of_tables(one)
+        )
+        self._histograms: LruCache[int, tuple[Quote, Mapping[str, Content], NormHistogram]] = (
+            LruCache(_MOST)
         )
         self._answers: LruCache[int, tuple[Released, Answer]] = LruCache(
             _MOST_BYTES, lambda _, one: _size_of_answer(one[1])
@@ -97,6 +103,16 @@ class RepeatCache:
         steps = done.query.cut.steps
         if done.bill.quote.is_repeat and all(isinstance(one, Release) for one in steps):
             self._released.put(id(done.bill.quote), done)
+
+    def histogram(
+        self, quote: Quote, contents: Mapping[str, Content], read: Callable[[], NormHistogram]
+    ) -> NormHistogram:
+        """The histogram of norms that this quote finds among these contents; it is read once."""
+        known = self._histograms.find(id(quote))
+        if known is None or known[0] is not quote or known[1] != contents:
+            known = (quote, contents, read())
+            self._histograms.put(id(quote), known)
+        return known[2]
 
     def find_answer(self, done: Released) -> Answer | None:
         """The answer that was computed from these tables, under the number of the query that it was computed for."""

@@ -18,7 +18,6 @@ from gateway.sensitivity.norm_buckets import BUCKETS, UNIT
 WIDE = DiscreteGaussian(Fraction(5_000**2))
 NARROW = DiscreteGaussian(Fraction(1))
 CELLS = CellNoise(10, 5.0)
-DEFAULT = 16
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,14 @@ def counted() -> Mapping[str, Population]:
     return {name: make() for name, make in POPULATIONS.items()}
 
 
+def best(of: NormHistogram, noise: CellNoise = CELLS, largest: int = LARGEST) -> int:
+    found = choose_clip(of, noise, largest)
+    assert found is not None, "no bucket stands out"
+    return found
+
+
 def chosen(question: Question, seed: object) -> int:
-    """c²; where nothing stands out, that of a policy without histograms."""
-    return choose_clip(question.histogram(seed), question.noise, LARGEST) or DEFAULT
+    return best(question.histogram(seed), question.noise)
 
 
 def regret(question: Question) -> float:
@@ -109,44 +113,36 @@ def test_nothing_is_chosen_when_nothing_stands_out_of_the_noise() -> None:
     for one in (question.histogram("one unit"), histogram({}), histogram({3: -50, 7: -9})):
         assert one.visible == 0
         assert choose_clip(one, CELLS, LARGEST) is None
-        assert clipped_by(one, DEFAULT) is None
+        assert clipped_by(one, 16) is None
 
 
 def test_one_unit_with_very_many_rows_does_not_raise_the_clip() -> None:
     """A unit with 2^30 rows is one unit: it must not decide how much noise all others have."""
     others = {0: 5_000, 2: 3_000, 4: 500}
     one = histogram({**others, 60: 1}, noise=WIDE)
-    assert choose_clip(one, CELLS, LARGEST) == choose_clip(
-        histogram(others, noise=WIDE), CELLS, LARGEST
-    )
-    assert (choose_clip(one, CELLS, LARGEST) or LARGEST) <= 64
+    assert best(one) == best(histogram(others, noise=WIDE))
+    assert best(one) <= 64
 
 
 def test_clip_follows_units_with_many_rows_when_they_are_many() -> None:
     """The same bucket with many units stands out, and the clip rises as far as it may."""
     many = histogram({0: 5_000, 20: 2_000}, spread=0.0, noise=WIDE)
-    assert choose_clip(many, CELLS, LARGEST) == 2**20
-    assert choose_clip(many, CELLS, 64) == 64**2
+    assert best(many) == 2**20
+    assert best(many, largest=64) == 64**2
 
 
 def test_clip_is_one_when_every_unit_has_one_row() -> None:
     """Nothing is lost under the smallest clip, and it has the least noise."""
-    assert choose_clip(histogram({0: 5_000}), CELLS, LARGEST) == 1
+    assert best(histogram({0: 5_000})) == 1
 
 
 @for_each(("cells", "std"), [(1, 1.0), (100, 1.0), (10_000, 1.0), (100, 100.0)])
 def test_clip_falls_with_more_cells_and_with_more_noise(cells: int, std: float) -> None:
     """The same rows are lost in more cells, each of which has the whole noise."""
     one = histogram({0: 4_000, 4: 3_000, 8: 1_500, 10: 400, 12: 100})
-
-    def found(noise: CellNoise) -> int:
-        square = choose_clip(one, noise, LARGEST)
-        assert square is not None
-        return square
-
-    here = found(CellNoise(cells, std))
-    assert found(CellNoise(10 * cells, std)) <= here
-    assert found(CellNoise(cells, 10 * std)) <= here
+    here = best(one, CellNoise(cells, std))
+    assert best(one, CellNoise(10 * cells, std)) <= here
+    assert best(one, CellNoise(cells, 10 * std)) <= here
 
 
 def test_clip_of_several_measures_lies_between_those_of_each() -> None:
@@ -155,9 +151,7 @@ def test_clip_of_several_measures_lies_between_those_of_each() -> None:
     count, wide, mean = MeasureNoise(), MeasureNoise(6.0), MeasureNoise(4.0, share=True)
 
     def found(*measures: MeasureNoise) -> int:
-        square = choose_clip(one, CellNoise(50, 2.0, measures), LARGEST)
-        assert square is not None
-        return square
+        return best(one, CellNoise(50, 2.0, measures))
 
     assert found(mean) < found(wide) < found(count)
     assert found(wide) <= found(count, wide) <= found(count)
@@ -168,12 +162,12 @@ def test_choice_is_a_function_of_the_released_histogram_alone() -> None:
     """Two databases with one released histogram have one clip: it is post-processing."""
     first, second = (
         Question(Population.of(np.array(rows)), Fraction(1), pure=False)
-        for rows in ([[1, 1]] * 9, [[5, 0]] * 9)
+        for rows in ([[1, 1]] * 900, [[5, 0]] * 900)
     )
     released = first.histogram("the same")
     copied = NormHistogram(released.units, released.spreads, released.noise)
     assert second.histogram("the same") != released
-    assert choose_clip(copied, CELLS, LARGEST) == choose_clip(released, CELLS, LARGEST)
+    assert best(copied) == best(released)
 
 
 def test_clipped_shares_are_those_of_the_rows_that_weights_take() -> None:

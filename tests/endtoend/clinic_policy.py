@@ -76,10 +76,12 @@ access:
 audit: @AUDIT@
 reuse: @REUSE@
 limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
-clip: {default: 1024}
+clip: @CLIP@
 """
 NO_AUDIT: Final = "{min_units: 1, narrow_cells: 0, opaque_predicates: allow}"
 NO_REUSE: Final = "{max_age: 0d}"
+NO_CLIP: Final = "{default: 1024, price: 0}"
+"""A clip that nobody of the clinic reaches, and no histograms of norms."""
 
 
 def clinic_policy(values: Mapping[str, str], without: Iterable[str] = ()) -> str:
@@ -92,7 +94,7 @@ def clinic_policy(values: Mapping[str, str], without: Iterable[str] = ()) -> str
     text = "".join(lines)
     for name in without:
         text = text.replace(f", {name}]", "]")
-    given = {"ROWS": "16", "AUDIT": NO_AUDIT, "REUSE": NO_REUSE, **values}
+    given = {"ROWS": "16", "AUDIT": NO_AUDIT, "REUSE": NO_REUSE, "CLIP": NO_CLIP, **values}
     for name, value in {"MOST": given["PRICE"], **given}.items():
         text = text.replace(f"@{name}@", value)
     return text

@@ -110,7 +110,7 @@ tables:
       salary: {type: integer, class: sensitive, domain: {between: [0, 100]}}
   @FIRST@.regions: {public: true}
 audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
-clip: {default: 1024}
+clip: {default: 1024, price: 0}
 access:
   - id: analysts
     effect: permit

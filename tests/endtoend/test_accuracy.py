@@ -48,7 +48,7 @@ def gateway(
         name: policy(
             name, name.upper(), mechanism, groups=1 if name == "found" else 10_000, price="1000",
             budget="1e6",
-        ).replace("default: 1000", "default: 1").replace("clip: {default: 1024}", "clip: {default: 16}")
+        ).replace("default: 1000", "default: 1").replace("clip: {default: 1024, price: 0}", "clip: {default: 16, price: 0}")
         for name, mechanism in _DATASETS.items()
     }  # fmt: skip
     environment = {

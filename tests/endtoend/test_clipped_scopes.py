@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.clinic_policy import policy
+from endtoend.clinic_policy import NO_CLIP, policy
 from fix_servers import SharedServers
 
 from gateway.requests.request import Request
 
 _EVENTS = "SELECT diagnosis, COUNT(*), SUM(cost) FROM visits GROUP BY diagnosis"
 _PERSONS = "SELECT region, COUNT(*) FROM patients GROUP BY region"
-_GIVEN = "clip: {default: 1024}"
+_GIVEN = f"clip: {NO_CLIP}"
 _POLICIES = {
     "clipped": ("gaussian", _GIVEN),
-    "gaussian": ("gaussian", ""),
-    "laplace": ("laplace", ""),
-    "capped": ("laplace", "clip: {max: 32}"),
+    "gaussian": ("gaussian", "clip: {price: 0}"),
+    "laplace": ("laplace", "clip: {price: 0}"),
+    "capped": ("laplace", "clip: {max: 32, price: 0}"),
 }
 
 

@@ -128,7 +128,7 @@ def test_connections_are_given_back_however_questions_end(
     assert clinic.lent() == 0
     for stage in (
         "gateway.stages.execute.add_noise",
-        "gateway.stages.charge._load_contents",
+        "gateway.stages.charge.load_contents",
         "gateway.stages.charge._bill",
     ):
         with monkeypatch.context() as patch:

@@ -179,8 +179,9 @@ def _clipping(model: PolicyModel, privacy: Privacy, complaints: Complaints) -> C
     lowest = privacy.lowest_price
     if clip.price is None:
         price = max(price, lowest)
-    elif price < lowest:
-        complaints.add(("clip", "price"), "this is below the lowest price, `per_query.min`")
+    elif price and price < lowest:
+        hint = "raise it, or write 0 for no histograms of norms"
+        complaints.add(("clip", "price"), "this is below the lowest price, `per_query.min`", hint)
     elif price > privacy.highest_price:
         complaints.add(("clip", "price"), "this is above the highest price, `per_query.max`")
     largest = _LARGEST_CLIP if clip.max is None else clip.max

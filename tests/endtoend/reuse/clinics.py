@@ -6,7 +6,7 @@ as rare as 1 in 10^6.
 
 from typing import Final, TypedDict, Unpack
 
-from endtoend.clinic_policy import NO_AUDIT, clinic_policy
+from endtoend.clinic_policy import NO_AUDIT, NO_CLIP, clinic_policy
 
 SUBJECTS: Final = """
 alice: {role: researcher}
@@ -14,6 +14,7 @@ bob: {role: regional, region: north}
 carol: {role: researcher}
 dave: {role: researcher}
 eve: {role: visitor}
+frank: {role: regional, region: south}
 """
 PRICE: Final = "0.001"
 AUDIT: Final = (
@@ -28,6 +29,7 @@ class Said(TypedDict, total=False):
     groups: int
     audit: str
     tell: str
+    clip: str
 
 
 def policy(dataset: str, source: str, mechanism: str, **said: Unpack[Said]) -> str:
@@ -42,6 +44,7 @@ def policy(dataset: str, source: str, mechanism: str, **said: Unpack[Said]) -> s
         "REUSE": f"{{max_age: 7d, tell: {said.get('tell', 'everyone')}}}",
         "BUDGET": "10000",
         "MOST": "10000",
+        "CLIP": said.get("clip", NO_CLIP),
     }
     text = clinic_policy(values, without=("admitted", "weight", "codes"))
     return text + "answers: {clamp_results: false}\n"

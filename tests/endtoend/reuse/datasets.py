@@ -32,6 +32,10 @@ PURE, ZCDP, FOUND, POSTGRESQL = "pure", "zcdp", "found", "postgresql"
 AUDITED, MODEST = "audited", "modest"
 # others' answers are not told: the way it is where a policy says nothing of it
 QUIET, QUIET_ZCDP, QUIET_AUDITED = "quiet", "quiet_zcdp", "quiet_audited"
+# histograms of norms are sold, quietly or not
+CLIPPED, CLIPPED_ZCDP, CLIPPED_AUDITED = "clipped", "clipped_zcdp", "clipped_audited"
+CLIPPED_OPEN, CLIPPED_MODEST = "clipped_open", "clipped_modest"
+_SELLING: Final = "{price: 2}"
 # groups that are found in the data are only shown where noise is small, and small differences only known there
 _DEAR: Final = "20"
 _DEARER: Final = "2000"
@@ -41,7 +45,14 @@ _SAID: Final[dict[str, Said]] = {
     QUIET: {"tell": "group"},
     QUIET_ZCDP: {"tell": "group"},
     QUIET_AUDITED: {"price": _DEAR, "audit": AUDIT, "tell": "group"},
+    CLIPPED: {"price": _DEAR, "clip": _SELLING, "tell": "group"},
+    CLIPPED_ZCDP: {"price": _DEAR, "clip": _SELLING, "tell": "group"},
+    CLIPPED_AUDITED: {"price": _DEAR, "clip": _SELLING, "tell": "group", "audit": AUDIT},
+    CLIPPED_OPEN: {"price": _DEAR, "clip": _SELLING},
+    CLIPPED_MODEST: {"price": _DEAR, "clip": _SELLING, "tell": "group"},
 }
+_GAUSSIAN: Final = {ZCDP, QUIET_ZCDP, CLIPPED_ZCDP, CLIPPED_OPEN, CLIPPED_AUDITED}
+_QUOTAS: Final = {MODEST: "0.0015", CLIPPED_MODEST: "21"}
 
 
 @dataclass(frozen=True)
@@ -186,12 +197,9 @@ def _names(kind: str, many: int) -> list[str]:
 
 def _policy(kind: str, name: str) -> str:
     said = _SAID.get(kind, {})
-    text = policy(
-        name, name.upper(), "gaussian" if kind in {ZCDP, QUIET_ZCDP} else "laplace", **said
-    )
-    if kind == MODEST:
-        text = text.replace("    budget: {epsilon: 10000}", "    budget: {epsilon: 0.0015}")
-    return text
+    text = policy(name, name.upper(), "gaussian" if kind in _GAUSSIAN else "laplace", **said)
+    quota = _QUOTAS.get(kind, "10000")
+    return text.replace("    budget: {epsilon: 10000}", f"    budget: {{epsilon: {quota}}}")
 
 
 def _sources(
