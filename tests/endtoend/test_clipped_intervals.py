@@ -38,8 +38,9 @@ def gateway(
             "PRICE": PRICE,
             "BUDGET": "1e40",
             "REUSE": "{max_age: 7d}",
+            "CLIP": f"{{price: {PRICE}, max_age: 7d, default: 1, max: 2}}",
         }
-    ).replace("clip: {default: 1024}", f"clip: {{price: {PRICE}, max_age: 7d, default: 1, max: 2}}")
+    )
     source = shown(clinic_in_duckdb(folder / "losses.duckdb"))
     with a_gateway({"losses": text}, {"LOSSES": source}, servers) as opened:
         yield opened
