@@ -1,6 +1,6 @@
 """Totals of a ROLLUP: as sums of the finest groups, or with a part of the price for every level and least squares.
 
-The same price both times; a person is in one group. What is printed are ratios of standard deviations, of the
+With 1/17 for the total of two levels, the gateway measures groups with their total (docs/proofs/levels.md). The same price both times; a person is in one group. What is printed are ratios of standard deviations, of the
 second way to the first: below 1 the second is better. Noise is drawn by the gateway's own mechanisms.
 """
 
@@ -39,7 +39,11 @@ class Split:
         return [*[self.above] * (levels - 1), rest]
 
 
-SPLITS = (Split("0.1 each", Fraction(1, 10)), Split("even", None))
+SPLITS = (
+    Split("1/17 each", Fraction(1, 17)),
+    Split("0.1 each", Fraction(1, 10)),
+    Split("even", None),
+)
 
 
 def main() -> None:

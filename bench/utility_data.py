@@ -56,7 +56,8 @@ class Table:
     last: date
     upper: int
     listed: tuple[str, ...] | None
-    bounds: str = "rows_per_unit: 10\n    groups_per_unit: 4"
+    # of groups that are found in the data; what is added up is weighted, and more groups cost the threshold alone
+    bounds: str = "groups_per_unit: 24"
 
     @property
     def middle(self) -> int:

@@ -17,7 +17,7 @@ from gateway.datasets.view import BoundQuery
 from gateway.noise.allocation import ReleaseNoise
 from gateway.policy.policy import Policy
 from gateway.pricing.price import AnalyzedQuery, estimate_price, noise_for_price, price_of
-from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
+from gateway.regions.scope import ReleaseScope, scope_of, scopes_beside
 from gateway.requests.request import AnswerColumn
 from gateway.results.columns import answer_columns
 from gateway.results.rollup import NoisyRelease
@@ -87,7 +87,7 @@ def forecast_cost(bound: BoundQuery, policy: Policy) -> CostForecast:
         policy.privacy.budget.delta * HALF,
         scopes,
         tuple(
-            aggregate_scopes(one.plan, scope, constants)
+            scopes_beside(one, scope, constants)
             for one, scope in zip(query.analyses, scopes, strict=True)
         ),
     )

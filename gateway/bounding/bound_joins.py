@@ -1,46 +1,61 @@
 """A join that would square the rows of one person is bounded before it runs, or refused.
 
-Two sides with rows of persons meet on the person. Where both may have many rows of one, the side that is
-declared to have fewer is cut to that many, and the other so that one person has at most `MOST_PAIRS` pairs. EXISTS
+Two sides with rows of persons meet on the person. Where both may have many rows of one, both are cut to `MOST_MET`, so
+that one person has at most `MOST_PAIRS` pairs; a side that is declared to have one row is cut to that alone. EXISTS
 and IN are joins in this sense where their condition has to be tried pair by pair. Rows are chosen by a hash of the
-row: the same ones however they are stored. A row of persons that could meet several rows of a public table is refused;
-the source's constraints have to prove that it cannot. A relation that was written or released keeps one row for each
+row: the same ones however they are stored. A relation that was written or released keeps one row for each
 value that is joined by: the engine that joins the rows finds which values are one, by the comparison that it joins
 with.
 
-INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square.
+A row of persons meets one row of a public table where the source's constraints prove it. In a join that is marked
+(`fan_out.py`) it may meet several: the table keeps `MOST_MATCHES` rows for each value that is joined by. Where such rows are
+pairs already, or are sampled above, a person keeps so few rows before the join that `MOST_PAIRS` pairs are the most.
+
+INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square. A row
+meets as many rows of its person as are kept of these, or `MOST_MATCHES` public ones, and of pairs a person has
+`MOST_PAIRS` at most.
 INVARIANT: what is known of a relation from the statement alone only refuses a join; it leaves out no bound. Whatever
 such a relation holds, a row of persons meets at most one row of it.
+INVARIANT: which rows of a public table are kept depends on the table and on the statement alone.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from gateway.bounding.fan_out import gather_conditions, may_be_pairs
 from gateway.bounding.licences import Licences, equal_columns
+from gateway.bounding.row_samples import (
+    MOST_MATCHES,
+    MOST_MET,
+    MOST_PAIRS,
+    few_of_person,
+    sample_rows,
+)
 from gateway.errors import Code, Unbounded
-from gateway.plan.aggregates import WindowCall
-from gateway.plan.fields import BIGINT, BOOLEAN, Field, Protected, Tie
+from gateway.plan.fields import Field, Protected
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
-from gateway.plan.rewrite import rebuild_node
-from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
+from gateway.plan.relations import Constant, Filter, Project, below_filters
+from gateway.plan.rewrite import rebuild_node, replace_columns
+from gateway.plan.scalars import Call, Ref, Scalar, column_ids
 
-MOST_MET: Final = 256
-"""How many rows of a person one row of that person meets."""
-MOST_PAIRS: Final = 65_536
-"""How many pairs of rows one person has."""
+_BESIDE_PAIRS: Final = 64
+"""How many rows of a person meet pairs of that person."""
 
 
 def bound_joins(plan: Node, licences: Licences) -> Node:
     """The plan with every join bounded."""
-    return _bounded(plan, licences, (f"kept_{place}" for place in range(4 * plan.size)))
+    names = (f"kept_{place}" for place in range(4 * plan.size))
+    return _bounded(gather_conditions(plan), licences, names, few=False)
 
 
-def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
-    below = tuple(_bounded(one, licences, names) for one in node.below)
+def _bounded(node: Node, licences: Licences, names: Iterator[str], *, few: bool) -> Node:
+    """`few`: the rows of each person are sorted above, so they are no more than `MOST_PAIRS`."""
+    is_one = isinstance(node.label, Protected) and node.label.rows == 1
+    sorted_ = (few and not is_one) or _sorts(node, licences)
+    below = tuple(_bounded(one, licences, names, few=sorted_) for one in node.below)
     if isinstance(node, UnionAll):
         # its columns go by place, and a side that was cut has one more
         below = tuple(
@@ -56,8 +71,62 @@ def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
     if all(protected):
         return _cut(made, licences, names)
     if any(protected) and not licences.meets_one(made):
-        return _with_one_for_each(made)
+        return (
+            _with_some_for_each(made, names, few=few) if made.several else _with_one_for_each(made)
+        )
     return made
+
+
+def _sorts(node: Node, licences: Licences) -> bool:
+    """Whether the rows of each person may be sampled for it."""
+    match node:
+        case Join() if node.several:
+            return not licences.meets_one(node)
+        case Join() | Mark() if all(isinstance(one.label, Protected) for one in node.below):
+            looked_up = isinstance(node, Mark) and _is_looked_up(node)
+            return not (looked_up or _has_few_pairs(node, licences))
+        case _:
+            return False
+
+
+def _has_few_pairs(node: Join | Mark, licences: Licences) -> bool:
+    """Whether a person has no more pairs than one of the sides has rows."""
+    return any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node)
+
+
+def _is_looked_up(node: Mark) -> bool:
+    parts = () if node.condition is None else conjuncts(node.condition)
+    return all(is_key_lookup(one, node) for one in parts)
+
+
+def _with_some_for_each(node: Join, names: Iterator[str], *, few: bool) -> Join:
+    """The join with at most `MOST_MATCHES` rows of the public side for each value that the columns are equal to."""
+    left_is_other = isinstance(node.right.label, Protected)
+    other, mine = (node.left, node.right) if left_is_other else (node.right, node.left)
+    equal = equal_columns(node.condition, other, mine)
+    if not equal or node.condition is None:
+        raise _several()
+    for one in conjuncts(node.condition):
+        there = {each.id: each for each in other.fields}
+        if column_ids(one) and column_ids(one) <= there.keys():
+            other = Filter(other, replace_columns(one, there))
+    values = tuple(Ref(one) for one in other.fields if one.id in equal)
+    some = sample_rows(other, values, MOST_MATCHES, next(names))
+    if few or may_be_pairs(mine):
+        mine = few_of_person(mine, MOST_PAIRS // MOST_MATCHES, next(names))
+    return (
+        replace(node, left=some, right=mine)
+        if left_is_other
+        else replace(node, left=mine, right=some)
+    )
+
+
+def _several() -> Unbounded:
+    return Unbounded(
+        Code.FAN_OUT,
+        "a protected row could match several rows of the other table",
+        "join on a column that has a unique constraint in the source",
+    )
 
 
 def _with_one_for_each(node: Join) -> Join:
@@ -66,11 +135,7 @@ def _with_one_for_each(node: Join) -> Join:
     other = node.left if left_is_other else node.right
     columns = _columns_of_one(node, other)
     if columns is None:
-        raise Unbounded(
-            Code.FAN_OUT,
-            "a protected row could match several rows of the other table",
-            "join on a column that has a unique constraint in the source",
-        )
+        raise _several()
     few = _one_for(other, columns)
     return replace(node, left=few) if left_is_other else replace(node, right=few)
 
@@ -92,16 +157,15 @@ def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
 
 
 def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
-    if any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node):
-        return node  # a person has no more pairs than one side has rows
+    if _has_few_pairs(node, licences):
+        return node
     left, right = _both_cut(node.left, node.right, names)
     return replace(node, left=left, right=right)
 
 
 def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
     """Equalities of the two sides are looked up; anything else about both is tried for every pair."""
-    parts = () if node.condition is None else conjuncts(node.condition)
-    if all(is_key_lookup(one, node) for one in parts):
+    if _is_looked_up(node):
         return node
     if not isinstance(node.inner.label, Protected):
         joined = Join(node.child, node.inner, node.condition)
@@ -115,7 +179,7 @@ def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
                 "use only `=` between the tables in EXISTS, or compare with a unique column",
             )
         return replace(node, inner=_one_for(node.inner, columns))
-    if any(map(licences.unit_has_one_row, node.below)) or licences.meets_one_of_unit(node):
+    if _has_few_pairs(node, licences):
         return node
     child, inner = _both_cut(node.child, node.inner, names)
     return replace(node, child=child, inner=inner)
@@ -133,71 +197,27 @@ def is_key_lookup(part: Scalar, node: Mark) -> bool:
 
 
 def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node]:
-    """Both sides with so few rows of each person that few of them can meet."""
-    declared = [one for one in map(_declared, (left, right)) if one is not None]
-    if not declared:
-        raise _unbounded()
-    most = min(*declared, MOST_MET)
-    first, second = _declared(left), _declared(right)
-    is_left = first is not None and (second is None or first < second)
-    fewer = _few(left if is_left else right, most, next(names))
-    other = right if is_left else left
-    if most > 1:
-        other = _few(other, MOST_PAIRS // most, next(names))
-    return (fewer, other) if is_left else (other, fewer)
+    """Both sides with so few rows of each person that few of them can meet.
 
-
-def _few(side: Node, most: int, name: str) -> Node:
-    """At most so many rows of each person; a side that was cut to no more is left as it is."""
-    there = _kept(side)
-    if there is not None and there <= most:
-        return side
-    # a sample is of the rows of each person, also where no column has the person; `order` is completed later, as of
-    # every window
-    units = tuple(Ref(one) for one in side.fields if one.tie is Tie.ALWAYS)
-    call = WindowCall("sample_number", (), units[:1], (), None, BIGINT)
-    numbered = Window(side, ((name, call),))
-    few = Call("<=", (Ref(numbered.fields[-1]), Literal(most, BIGINT)), BOOLEAN)
-    return Filter(numbered, few)
-
-
-def _kept(side: Node) -> int | None:
-    """To how many rows of each person a cut below has brought the side; None: there is none.
-
-    INVARIANT: what stands between the side and the cut adds no row and changes the person of none, so that another cut to as
-    many rows would leave out no row.
+    A declared number of rows other than one is no reason to leave rows out: what a person adds is weighted. Of pairs there
+    are more than of rows, so more of them are kept.
     """
-    while isinstance(side, Filter | Mark | Project | Window):
-        if isinstance(side, Filter) and (most := _most_of_sample(side)) is not None:
-            return most
-        side = side.child
-    return None
-
-
-def _most_of_sample(node: Filter) -> int | None:
-    """How many rows of each person a filter of `_few` keeps; None of any other filter."""
-    condition, below = node.condition, node.child
-    if not isinstance(below, Window) or not isinstance(condition, Call):
-        return None
-    match condition.function, condition.parts:
-        case "<=", (Ref(field=number), Literal(value=int(most))):
-            sampled = any(
-                name == number.id and call.function == "sample_number" for name, call in below.items
-            )
-            return most if sampled else None
-    return None
-
-
-def _unbounded() -> Unbounded:
-    return Unbounded(
-        Code.FAN_OUT,
-        "the join could pair each row of a person with every other row of that person",
-        "aggregate one side by the unit key first",
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one.label, Protected) and one.label.rows == 1:
+            few = few_of_person(one, 1, next(names))
+            return (few, other) if one is left else (other, few)
+    pairs = [may_be_pairs(one) for one in (left, right)]
+    most = (
+        MOST_MET
+        if pairs[0] == pairs[1]
+        else _BESIDE_PAIRS
+        if pairs[1]
+        else MOST_PAIRS // _BESIDE_PAIRS
     )
-
-
-def _declared(node: Node) -> int | None:
-    return node.label.rows if isinstance(node.label, Protected) else None
+    return (
+        few_of_person(left, most, next(names)),
+        few_of_person(right, MOST_PAIRS // most, next(names)),
+    )
 
 
 def _same_columns(node: Node, columns: tuple[Field, ...], names: Iterator[str]) -> Node:

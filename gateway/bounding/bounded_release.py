@@ -42,7 +42,7 @@ class BoundedRelease:
     units where they lie; None where all groups are enumerated. With `clips` what a unit adds is multiplied by its
     weights, over the first `weighted_groups` of its groups, or over all of them. Different values are counted in G
     groups of a unit in any case, as many in each as the measurement moves it; `histograms` are asked for one by one,
-    each over the same rows, R of them in G groups of a unit.
+    each over the same rows, weighted or cut as the measurements are.
     """
 
     rows: Node

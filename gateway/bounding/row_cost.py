@@ -26,6 +26,7 @@ from math import ceil
 from typing import Final
 
 from gateway.bounding.bound_joins import is_key_lookup
+from gateway.bounding.fan_out import PAIRED, row_share
 from gateway.catalog.tables import LONGEST_TEXT, Column
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import Code, UnsupportedSql
@@ -33,7 +34,7 @@ from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.range_arithmetic import Range
 from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest_size, size_of_type
 from gateway.functions.table import function_of
-from gateway.plan.joins import Join, Mark, UnionAll, is_cut
+from gateway.plan.joins import Mark, is_cut
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar, Shift
@@ -204,23 +205,10 @@ def _cast(cast: Cast, size: Size) -> Size:
     return Size(longest if cast.type.length is None else min(longest, cast.type.length))
 
 
-def may_be_pairs(node: Node) -> bool:
-    """Whether its rows may be pairs of rows of one person."""
-    return pairs_of(node) > 0
-
-
-def pairs_of(node: Node) -> int:
-    """How often `MOST_PAIRS` rows one person may have at most; 0: the rows are no pairs."""
-    below = [pairs_of(one) for one in node.below]
-    if isinstance(node, UnionAll):
-        return sum(below)
-    return max([*below, int(isinstance(node, Join) and is_cut(node))])
-
-
-def is_tried_by_pairs(node: Node) -> bool:
-    """Whether its own expressions may be computed for every pair."""
-    if may_be_pairs(node):
-        return True
+def share_of_node(node: Node) -> int:
+    """The share of the time of a row of its own expressions, which may be computed for every pair."""
+    share = row_share(node)
     if not isinstance(node, Mark) or node.condition is None or not is_cut(node):
-        return False
-    return not all(is_key_lookup(one, node) for one in conjuncts(node.condition))
+        return share
+    looked_up = all(is_key_lookup(one, node) for one in conjuncts(node.condition))
+    return share if looked_up else max(share, PAIRED)

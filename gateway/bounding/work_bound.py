@@ -15,23 +15,22 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from gateway.bounding.bound_joins import MOST_PAIRS
+from gateway.bounding.fan_out import pairs_of, row_share
 from gateway.bounding.row_cost import (
     RowWidth,
     copy_time,
     document_times,
     hash_time,
-    is_tried_by_pairs,
-    may_be_pairs,
     needs_ranges,
     operand_copies,
-    pairs_of,
     row_bytes,
     row_width,
+    share_of_node,
     size_of,
     size_of_literal,
     sort_time,
 )
+from gateway.bounding.row_samples import MOST_PAIRS
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import ColumnType, Family
@@ -60,8 +59,6 @@ from gateway.ranges.relations import ranges_of
 
 MOST_WORK: Final = 200_000
 """Nanoseconds of one row."""
-PAIRED: Final = 10
-"""A pair of rows of one person may take a tenth of a row: there are more of them."""
 MOST_HELD: Final = 64 * 2**20
 """Bytes of all pairs of rows of one person, in one window, join or grouping."""
 _NUMBER_READ: Final = 300
@@ -96,7 +93,7 @@ def check_work(plan: Aggregate) -> None:
     """Refuse a release of which one row could take too long."""
     spent: Spent = []
     columns = _columns_of(plan.child, spent)
-    _spend(plan, columns, spent, paired=may_be_pairs(plan.child))
+    _spend(plan, columns, spent, share=row_share(plan.child))
     _require_short(spent)
 
 
@@ -107,13 +104,13 @@ def check_bounded_work(plan: Aggregate, rows: Node) -> None:
     """
     spent: Spent = []
     columns = _columns_of(rows, spent, bounded=True)
-    made, pairs = _Expression(columns, _ranges(rows)), pairs_of(rows)
+    made, share = _Expression(columns, _ranges(rows)), row_share(rows)
     for scalar, times in _expressions(plan):
         # a column that no measurement needs has been dropped, and is not computed
         if column_ids(scalar) <= columns.keys():
-            spent.append((made.of(scalar).time * times * (PAIRED if pairs else 1), scalar))
+            spent.append((made.of(scalar).time * times * share, scalar))
     grouped = [one for one in _grouped(plan) if column_ids(one) <= columns.keys()]
-    _require_small(row_width((one.type, made.of(one).size) for one in grouped), pairs)
+    _require_small(row_width((one.type, made.of(one).size) for one in grouped), pairs_of(rows))
     _require_short(spent)
 
 
@@ -197,7 +194,7 @@ def _columns_of(node: Node, spent: Spent, *, bounded: bool = False) -> Columns:
     below: dict[str, Work] = {}
     for one in node.below:
         below |= _columns_of(one, spent, bounded=bounded)
-    _spend(node, below, spent, paired=is_tried_by_pairs(node))
+    _spend(node, below, spent, share=share_of_node(node))
     if bounded:
         _carry(node, below, spent)
     match node:
@@ -253,9 +250,9 @@ def _carry(node: Node, below: Columns, spent: Spent) -> None:
             _carry_through(node, below, spent)
         case Join() | Mark():
             for side in node.below:
-                row, pairs = _row_of(side, below), pairs_of(side)
-                _require_small(row, pairs)
-                spent.append((copy_time(row) * (PAIRED if pairs else 1), None))
+                row = _row_of(side, below)
+                _require_small(row, pairs_of(side))
+                spent.append((copy_time(row) * row_share(side), None))
         case PerUnit():
             made = _Expression(below, _ranges(node))
             grouped = row_width((one.type, made.of(one).size) for one in _grouped(node))
@@ -265,14 +262,14 @@ def _carry(node: Node, below: Columns, spent: Spent) -> None:
 
 
 def _carry_through(node: Window, below: Columns, spent: Spent) -> None:
-    row, pairs = _row_of(node.child, below), pairs_of(node)
-    _require_small(row, pairs)
+    row = _row_of(node.child, below)
+    _require_small(row, pairs_of(node))
     made = _Expression(below, _ranges(node))
     ordered = {(one.function == "sample_number", one.partition, one.order) for _, one in node.items}
     for is_sample, partition, order in ordered:
         keys = row_width((one.type, made.of(one).size) for one in (*partition, *_by(order)))
         time = copy_time(row) + sort_time(keys) + (hash_time(keys) if is_sample else 0)
-        spent.append((time * (PAIRED if pairs else 1), None))
+        spent.append((time * row_share(node), None))
 
 
 def _row_of(node: Node, columns: Columns) -> RowWidth:
@@ -305,13 +302,13 @@ def _read(column: Column) -> Work:
     return Work(_TEXT_READ + 5 * column.longest, Size(column.longest))
 
 
-def _spend(node: Node, columns: Columns, spent: Spent, *, paired: bool) -> None:
-    """The expressions of the node itself, for one row of it."""
+def _spend(node: Node, columns: Columns, spent: Spent, *, share: int) -> None:
+    """The expressions of the node itself, for one row of it, of which there are the more the larger the share."""
     if isinstance(node, Project):
         return  # what is projected counts where it is read
     made = _Expression(columns, _ranges(node))
     for scalar, times in _expressions(node):
-        time = made.of(scalar).time * times * (PAIRED if paired else 1)
+        time = made.of(scalar).time * times * share
         spent.append((time, scalar))
     if isinstance(node, Window):
         for _, call in node.items:

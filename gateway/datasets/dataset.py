@@ -101,17 +101,19 @@ class BoundedReleases:
         return found[2]
 
 
-AnalysisKey: TypeAlias = tuple[int, tuple[tuple[tuple[str, ...], int], ...]]
-"""A plan by its identity, and the clips that were chosen for its grouping sets."""
+AnalysisKey: TypeAlias = tuple[int, int, tuple[tuple[tuple[str, ...], int], ...]]
+"""A plan and the proofs that it was analysed by, by their identities, and the clips that were chosen for its grouping sets."""
+_KeptAnalysis: TypeAlias = tuple[Aggregate, Mapping[str, TableProof], AnalyzedRelease]
+"""A plan and the proofs beside the analysis: no other objects have their ids."""
 
 
-def _weigh(_: AnalysisKey, found: tuple[Aggregate, AnalyzedRelease]) -> int:
+def _weigh(_: AnalysisKey, found: _KeptAnalysis) -> int:
     """Listed groups are what an analysis is large by: each holds its values."""
-    groups = (part.groups for part in found[1].parts)
+    groups = (part.groups for part in found[2].parts)
     return 1 + sum(len(one.keys) for one in groups if isinstance(one, EnumeratedGroups))
 
 
-def _remember() -> LruCache[AnalysisKey, tuple[Aggregate, AnalyzedRelease]]:
+def _remember() -> LruCache[AnalysisKey, _KeptAnalysis]:
     return LruCache(_MOST_GROUPS, _weigh)
 
 
@@ -122,6 +124,11 @@ class SoldHistogram:
     rows: Aggregate
     cut: Cut
     release: AnalyzedRelease
+
+
+HistogramKey: TypeAlias = tuple[int, int, frozenset[str]]
+"""A plan and proofs as in `AnalysisKey`, and the names of the keys."""
+KeptHistogram: TypeAlias = tuple[Aggregate, Mapping[str, TableProof], SoldHistogram]
 
 
 class FailedHistograms:
@@ -155,10 +162,8 @@ class ServedDataset:
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
-    analyses: LruCache[AnalysisKey, tuple[Aggregate, AnalyzedRelease]] = field(
-        default_factory=_remember
-    )
-    histograms: LruCache[tuple[int, frozenset[str]], tuple[Aggregate, SoldHistogram]] = field(
+    analyses: LruCache[AnalysisKey, _KeptAnalysis] = field(default_factory=_remember)
+    histograms: LruCache[HistogramKey, KeptHistogram] = field(
         default_factory=lambda: LruCache(_MOST_HISTOGRAMS)
     )
     failures: FailedHistograms = field(default_factory=FailedHistograms)

@@ -122,17 +122,17 @@ class ExpectedDual:
         The aim for the smallest and the largest value is a little inside; that distance is included.
         """
         histogram, selection = bought.choice.histogram, bought.selection
-        many = histogram.candidates
+        many, whole = histogram.candidates, bought.choice.whole
         together = sum(one.choice.histogram == histogram for one in self.choices)
         limit = (1 - self.confidence) / together
         match bought.choice.sought:
             case Frequent():
-                return float(max(selection.shortfall(many, limit) - 1, 0))
+                parts = Fraction(max(selection.shortfall(many, limit) - 1, 0))
             case QuantileLevel():
-                return float(rank_error(bought.question, many, limit))
+                parts = Fraction(rank_error(bought.question, many, limit))
             case _:
-                inside = rank_from_end(selection, many)
-                return float(inside + rank_error(bought.question, many, limit))
+                parts = rank_from_end(selection, many) + rank_error(bought.question, many, limit)
+        return float(parts / whole)
 
     def _of_mean(self, mean: Quotient, parts: int) -> float:
         """The least t for which it holds, searched from below."""

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from gateway.noise.combined_noise import AnyNoise, CombinedNoise, kurtosis
 from gateway.noise.convolution import SummedNoise
+from gateway.noise.least_squares import FittedNoise
 from gateway.noise.mechanism import CONFIDENCE, DiscreteLaplace
 
 _Z: Final = 1.959963984540054  # 95 % of a normal distribution
@@ -42,7 +43,7 @@ def exact_margin(noise: AnyNoise, confidence: Fraction) -> int:
 
 def near_margin(noise: AnyNoise, confidence: Fraction) -> int:
     """The same, or one beside it, without a search: where the search begins."""
-    if isinstance(noise, SummedNoise | CombinedNoise):
+    if isinstance(noise, SummedNoise | CombinedNoise | FittedNoise):
         return noise.margin(confidence)
     if isinstance(noise, DiscreteLaplace):
         reach = float(noise.scale) * -log(1 - confidence)
@@ -112,7 +113,7 @@ class Widths:
 
     def _alone(self, noise: AnyNoise) -> float:
         if (
-            isinstance(noise, SummedNoise | CombinedNoise)
+            isinstance(noise, SummedNoise | CombinedNoise | FittedNoise)
             and self._confidence != CONFIDENCE
             and noise.is_smooth
         ):

@@ -3,7 +3,8 @@
     add_noise      adds noise to counts and decides by them which groups are released; their keys are public then
     with_choices   makes the choices of the released groups, from histograms of these groups alone
 
-INVARIANT: every released integer has its own noise, drawn here. Of a histogram nothing is released but the
+INVARIANT: every released integer has its own noise, drawn here. A total that is measured with its groups is the sum of
+the same exact integers, of all listed groups; it has noise of its own, and the groups are fitted to it. Of a histogram nothing is released but the
 chosen places. All enumerated groups are released, in the order of the enumeration, whatever the data hold. A
 thresholded group is released when its noisy count of units reaches the threshold; such groups are sorted by
 key, so the order of the source's rows is never visible. Choices are drawn for the released groups and do not
@@ -17,12 +18,12 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.allocation import ReleaseNoise
+from gateway.noise.allocation import Drawn, ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.drawn_choices import Span
 from gateway.noise.drawn_choices import draw_choices as drawn_choices
 from gateway.noise.entropy import Entropy
-from gateway.noise.mechanism import Mechanism
+from gateway.noise.least_squares import FittedNoise
 from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choices import Histogram
 
@@ -120,7 +121,11 @@ def _thresholded(
     )
 
 
-def _noisy(column: Sequence[int], noise: Mechanism, entropy: Entropy) -> tuple[int, ...]:
+def _noisy(column: Sequence[int], noise: Drawn, entropy: Entropy) -> tuple[int, ...]:
+    if isinstance(noise, FittedNoise):
+        if len(column) != noise.groups:
+            raise MismatchedDraws("another number of groups than have a total")
+        return tuple(noise.released(column, entropy))
     drawn = noise.draw(len(column), entropy)
     if len(drawn) != len(column):
         raise MismatchedDraws("another number of draws than of integers")

@@ -3,6 +3,9 @@
 The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements (the
 totals from both ends of a domain) pays once, because the effect of one unit is bounded for the two together.
 
+Groups that are measured with their total are one vector with one price: `Slot.delta2_squared` bounds both together, and
+the total has `Slot.total` times the variance of a group. docs/proofs/levels.md.
+
 The threshold τ on the noisy unit count of a group is computed from that count's own noise distribution. Groups
 with fewer than `floor` units are dropped in SQL. One unit more or less is in at most `groups_per_unit` groups, and
 of those only a group with floor - 1 other units appears or disappears with it: it then has `floor` units, and is
@@ -25,14 +28,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from typing import TypeAlias
 
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.drawn_choices import PricedChoice, pure_choice, zcdp_choice
-from gateway.noise.mechanism import DiscreteLaplace, Mechanism, gaussian_for, laplace_for
-from gateway.sensitivity.analysis import Analysis, ThresholdGroups
+from gateway.noise.least_squares import FittedNoise
+from gateway.noise.mechanism import (
+    DiscreteLaplace,
+    Mechanism,
+    gaussian_for,
+    laplace_for,
+)
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.measurement import Slot
 
 FLOOR = 2
+Drawn: TypeAlias = Mechanism | FittedNoise
+"""What is drawn for a measurement: the noise of each group, or that of all groups and of their total."""
 
 
 def threshold(
@@ -77,9 +89,9 @@ class ReleaseNoise:
         return -(-self.shown_from // self.analysis.measurements[groups.units].whole)
 
     @property
-    def drawn(self) -> tuple[Mechanism, ...]:
+    def drawn(self) -> tuple[Drawn, ...]:
         """The mechanisms to draw from and to charge for; an internal error if a measurement was already drawn."""
-        found = tuple(one for one in self.noises if isinstance(one, Mechanism))
+        found = tuple(one for one in self.noises if isinstance(one, Drawn))
         if len(found) != len(self.noises):
             raise PriceExceeded("noise that was drawn before is drawn again")
         return found
@@ -190,6 +202,8 @@ def _thresholded(made: ReleaseNoise, delta: Fraction) -> ReleaseNoise:
     if not isinstance(groups, ThresholdGroups):
         return made
     counted, least = made.drawn[groups.units], analysis.least_count
+    if isinstance(counted, FittedNoise):
+        raise PriceExceeded("a total of groups that are found in the data")
     shown_from = threshold(counted, analysis.groups_per_unit, delta, least)
     return replace(made, shown_from=max(shown_from, least))
 
@@ -198,24 +212,31 @@ def _at(analysis: Analysis, noise: Distribution, costs: CostShares) -> ReleaseNo
     """The measured part of a release at these costs."""
     if noise is Distribution.LAPLACE and analysis.clips is not None and analysis.clips.rows.squares:
         raise PriceExceeded("weights that bound squares do not bound what Laplace's noise is for")
-    noises: list[Mechanism] = []
+    noises: list[Drawn] = []
     paid = [one for one in costs.slots if one is not None]
     for slot, share in zip(analysis.slots, paid, strict=True):
-        made = _noise(slot, analysis.groups_per_unit, noise, share)
+        made = slot_noise(analysis, slot, noise, share)
         noises += [made] * len(slot.measurements)
     buy = pure_choice if noise is Distribution.LAPLACE else zcdp_choice
     shares = [one for one in costs.choices if one is not None]
     choices = tuple(
-        buy(one, share, analysis.groups_per_unit)
+        buy(one, share, analysis.choosing_groups)
         for one, share in zip(analysis.choices, shares, strict=True)
     )
     return ReleaseNoise(analysis, tuple(noises), None, choices)
 
 
-def _noise(slot: Slot, groups: int, noise: Distribution, share: Fraction) -> Mechanism:
+def slot_noise(analysis: Analysis, slot: Slot, noise: Distribution, share: Fraction) -> Drawn:
+    """The noise of a slot for this share of the price."""
+    groups, listed = analysis.groups_per_unit, analysis.groups
     if noise is Distribution.LAPLACE:
         return laplace_for(share, slot.delta1(groups))
-    return gaussian_for(share, slot.delta2_squared(groups))
+    of_cells = gaussian_for(share, slot.delta2_squared(groups))
+    if not slot.total:
+        return of_cells
+    if not isinstance(listed, EnumeratedGroups):
+        raise PriceExceeded("a total of groups that are found in the data")
+    return FittedNoise(of_cells, slot.total, len(listed.keys))
 
 
 def _costs(release: ReleaseNoise) -> Iterable[Fraction]:
@@ -226,11 +247,13 @@ def _costs(release: ReleaseNoise) -> Iterable[Fraction]:
         place += len(slot.measurements)
         if isinstance(noise, DiscreteLaplace):
             yield noise.epsilon_for(slot.delta1(groups))
+        elif isinstance(noise, FittedNoise):
+            yield noise.rho_for(slot.delta2_squared(groups), slot.total)
         else:
             # a slot of several measurements bounds the sum of their changes, and so the sum of squares
             yield noise.rho_for(slot.delta2_squared(groups))
     for one in release.choices:
-        yield one.cost(groups)
+        yield one.cost(release.analysis.choosing_groups)
 
 
 def _check(cost: Fraction, price: Fraction) -> None:

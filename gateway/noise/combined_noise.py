@@ -35,6 +35,7 @@ from gateway.noise.convolution import (
 )
 from gateway.noise.convolution import kurtosis as of_one
 from gateway.noise.entropy import Entropy
+from gateway.noise.least_squares import FittedNoise
 from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplace, Mechanism
 
 _SMOOTH: Final = 4.0  # above this standard deviation, steps of 1 are small beside the noise
@@ -199,25 +200,39 @@ class CombinedNoise:
         return found
 
 
-AnyNoise: TypeAlias = Mechanism | SummedNoise | CombinedNoise
+AnyNoise: TypeAlias = Mechanism | SummedNoise | CombinedNoise | FittedNoise
 
 
 def kurtosis(noise: AnyNoise) -> float:
     """The excess kurtosis: how much heavier tails are than those of the normal distribution."""
-    return noise.kurtosis if isinstance(noise, CombinedNoise | SummedNoise) else of_one(noise)
+    if isinstance(noise, CombinedNoise | SummedNoise | FittedNoise):
+        return noise.kurtosis
+    return of_one(noise)
 
 
 def sum_noise(noise: AnyNoise, count: int) -> AnyNoise:
-    """The noise of a sum of that many independent values."""
+    """The noise of a sum of that many values: independent ones, or fitted cells of one total."""
     if count == 1:
         return noise
     match noise:
+        case FittedNoise():
+            return _sum_fitted(noise, noise.count * count)
         case SummedNoise():
             return SummedNoise(noise.noise, noise.count * count)
         case CombinedNoise():
             return noise.rolled_up(count)
         case _:
             return SummedNoise(noise, count)
+
+
+def _sum_fitted(noise: FittedNoise, count: int) -> AnyNoise:
+    """All cells together are the fitted total: the mean of the measured one and of the sum of the cells."""
+    if count < noise.groups:
+        return replace(noise, count=count)
+    if count > noise.groups:
+        raise ValueError("more cells than were fitted")
+    weight = noise.weight
+    return CombinedNoise((Term(weight, noise.of_total), Term(1 - weight, noise.noise, count)))
 
 
 def combine_draws(
@@ -269,6 +284,8 @@ def _terms(noise: AnyNoise, weight: Fraction) -> tuple[Term, ...]:
             return tuple(replace(one, weight=one.weight * weight) for one in noise.terms)
         case SummedNoise():
             return (Term(weight, noise.noise, noise.count),)
+        case FittedNoise():
+            raise ValueError("cells that are fitted to a total are not topped up")
         case _:
             return (Term(weight, noise),)
 
@@ -299,6 +316,13 @@ def noise_json(noise: AnyNoise) -> Json:
             return {"gaussian": _written(variance)}
         case SummedNoise():
             return {"added": noise_json(noise.noise), "count": noise.count}
+        case FittedNoise():
+            return {
+                "fitted": noise_json(noise.noise),
+                "total": noise.total,
+                "groups": noise.groups,
+                "count": noise.count,
+            }
         case CombinedNoise():
             return {"mixed": [_term_json(one) for one in noise.terms]}
 
@@ -308,6 +332,8 @@ def noise_of_json(said: Json) -> AnyNoise:
     match said:
         case {"added": of, "count": int(count), **rest} if not rest:
             return SummedNoise(_mechanism(of), _counted(count))
+        case {"fitted": of, "total": int(total), "groups": int(groups), "count": int(count), **rest} if not rest:  # fmt: skip
+            return _fitted(_mechanism(of), *map(_counted, (total, groups, count)))
         case {"mixed": list(terms), **rest} if not rest:
             try:
                 return CombinedNoise(tuple(map(_term, terms)))
@@ -315,6 +341,12 @@ def noise_of_json(said: Json) -> AnyNoise:
                 raise UnreadableNoise(str(unfit)) from unfit
         case _:
             return _mechanism(said)
+
+
+def _fitted(cell: Mechanism, total: int, groups: int, count: int) -> FittedNoise:
+    if not isinstance(cell, DiscreteGaussian) or count >= groups:
+        raise UnreadableNoise("no noise of fitted cells")
+    return FittedNoise(cell, total, groups, count)
 
 
 def _term_json(term: Term) -> Json:

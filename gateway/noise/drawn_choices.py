@@ -42,7 +42,7 @@ class PricedChoice:
     selection: Selecting
 
     def cost(self, groups: int) -> Fraction:
-        """The cost in the currency of the selection: a unit is in at most so many groups."""
+        """The cost in the currency of the selection: a unit pays for so many groups in full, or for less in more."""
         spread = self.choice.spread
         if isinstance(self.selection, PureSelection):
             return groups * self.selection.eta_for(spread)
@@ -61,7 +61,8 @@ class PricedChoice:
             case End():
                 return int(rank_from_end(self.selection, many, _LIMIT) * Lowest.per_rank)
             case Limit(of, high):
-                return parts_beside(self.selection, of, many, _LIMIT / 2, above=high)
+                row = self.choice.whole
+                return parts_beside(self.selection, of, many, _LIMIT / 2, above=high, row=row)
             case _:
                 return 0
 
@@ -74,14 +75,15 @@ class PricedChoice:
     def rank_error(self) -> int:
         """The largest distance, in ranks or rows, between 95 of 100 answers and the wanted rank.
 
-        The ends are aimed at from a little inside; that distance is included.
+        The ends are aimed at from a little inside; that distance is included. Of weighted counts a row is one that
+        counts in full.
         """
-        many = self.choice.histogram.candidates
+        many, whole = self.choice.histogram.candidates, self.choice.whole
         if isinstance(self.choice.sought, Frequent):
-            return max(self.selection.shortfall(many, _LIMIT) - 1, 0)
+            return ceil(Fraction(max(self.selection.shortfall(many, _LIMIT) - 1, 0), whole))
         question = self.question
         inside = Fraction(self.away, question.aim.per_rank)
-        return ceil(inside + rank_error(question, many, _LIMIT))
+        return ceil((inside + rank_error(question, many, _LIMIT)) / whole)
 
     def span(self, place: int) -> Span | None:
         """An interval on one side of the drawn value that contains the wanted value in 95 of 100 draws, or in

@@ -1,7 +1,7 @@
 """Quantiles, MIN and MAX from bucket counts: exact scores, one draw each, and bounds of the rank error.
 
 INVARIANT: `counts` are whole numbers ≥ 0 to which one unit adds at most R in sum, and each draw has the scale
-that its price gives for `spread(aim, R)`. Answers are made increasing with their aims after the draws, from the
+that its price gives for `spread(aim, R)`. Weighted counts are in parts of rows; so are the ranks here. Answers are made increasing with their aims after the draws, from the
 chosen buckets alone.
 """
 
@@ -69,15 +69,21 @@ def rank_from_end(selection: Choice, buckets: int, outside: Fraction = _OUTSIDE)
 
 
 def parts_beside(
-    selection: Choice, level: QuantileLevel, buckets: int, missing: Fraction, *, above: bool
+    selection: Choice,
+    level: QuantileLevel,
+    buckets: int,
+    missing: Fraction,
+    *,
+    above: bool,
+    row: int = 1,
 ) -> int:
     """The distance of an aim from a quantile, in d-th parts of a rank, so that the drawn bucket lies wholly on
-    its other side with no more than this probability.
+    its other side with no more than this probability. A row has so many ranks: `row`.
 
-    A quantile between two rows is within a rank of the quantile at a row: that is the last part, up to a rank.
+    A quantile between two rows is within a row of the quantile at a row: that is the last part, up to a row.
     """
     within = level.per_rank - level.share.numerator if above else level.share.numerator
-    return selection.shortfall(buckets, missing) + within
+    return selection.shortfall(buckets, missing) + within * row
 
 
 def rank_error(question: RankQuestion, buckets: int, limit: Fraction) -> int:

@@ -211,7 +211,9 @@ class PerUnit(OverOne):
         ]
         object.__setattr__(self, "fields", with_own_ids((*keyed, *measured)))
         object.__setattr__(
-            self, "label", replace(label, rows=1, groups=1, values=1) if alone else label
+            self,
+            "label",
+            replace(label, rows=1, groups=1, values=1, expected=None) if alone else label,
         )
 
     @property
@@ -243,11 +245,18 @@ class Aggregate(OverOne):
             raise BrokenPlan("a release of rows without persons")
         if any(isinstance(key, Ref) and key.field.tie is not Tie.NONE for _, key in self.keys):
             raise BrokenPlan("a release with the unit among its keys")
-        if label.rows is None:
+        if label.usual_rows is None:
             raise Unbounded(
                 Code.FAN_OUT,
                 "a protected row can match any number of other rows",
                 "join on columns that are unique in the other table, or aggregate that table first",
+            )
+        chosen = next((one for _, one in self.measures if one.is_chosen), None)
+        if label.rows is None and chosen is not None:
+            raise Unbounded(
+                Code.FAN_OUT,
+                f"`{chosen.function}` chooses a value, and a protected row can match several rows of the other table",
+                "join on columns that are unique in the other table, or use counts, sums and averages",
             )
         partial = any(len(one) < len(self.keys) for one in self.sets)
         fields = (

@@ -97,6 +97,9 @@ class ReleasedLabel:
 class Protected:
     """Rows of units. `rows` is how many a unit is declared to have at most; None: nothing bounds it.
 
+    Then `expected` is how many count by default, where the work of a row is bounded all the same: rows that may each meet
+    several rows of a public table. Without it such rows are no input of a release.
+
     `groups` is how many groups of an answer a unit counts in, where it is cut to some; `values` is how many different
     values of a unit count in a group. They only ever say how much of a unit is let through later: a wrong number costs
     accuracy, not privacy, since bounding enforces it.
@@ -106,6 +109,12 @@ class Protected:
     rows: int | None
     groups: int
     values: int
+    expected: int | None = None
+
+    @property
+    def usual_rows(self) -> int | None:
+        """How many rows of a unit count by default; None where it cannot be said."""
+        return self.expected if self.rows is None else self.rows
 
     def __str__(self) -> str:
         return f"protected({self.unit})"

@@ -1,6 +1,6 @@
 """Nodes that put two relations together: joins, marks (EXISTS and IN), UNION ALL."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -35,12 +35,16 @@ from gateway.plan.scalars import Call, Ref, Scalar, scalar_origins
 
 @dataclass(frozen=True)
 class Join(OverTwo):
-    """An inner join, or a left join that keeps the rows of `left`."""
+    """An inner join, or a left join that keeps the rows of `left`.
+
+    `several`: a row of persons may meet several rows of a public table, so nothing bounds the rows of a unit.
+    """
 
     left: Node
     right: Node
     condition: Scalar | None
     outer: bool = False
+    several: bool = False
     fields: tuple[Field, ...] = field(init=False)
     size: int = field(init=False, compare=False)
     label: Label = field(init=False)
@@ -65,7 +69,11 @@ class Join(OverTwo):
             sides = [one.label for one in self.below if isinstance(one.label, Protected)]
             # a unit counts in as many groups as the side that spreads it most is declared to, and so do its values
             groups, values = (max(one.groups for one in sides), max(one.values for one in sides))
-            label = replace(label, rows=self._rows(), groups=groups, values=values)
+            rows = None if self.several else self._rows(lambda one: one.rows)
+            expected = None if rows is not None else self._rows(lambda one: one.usual_rows)
+            label = replace(label, rows=rows, groups=groups, values=values, expected=expected)
+        if self.several and sum(isinstance(one.label, Protected) for one in self.below) != 1:
+            raise BrokenPlan("several rows of what is no table beside rows of persons")
         far = (
             tuple(_far_side(one) for one in self.right.fields) if self.outer else self.right.fields
         )
@@ -75,14 +83,14 @@ class Join(OverTwo):
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "label", label)
 
-    def _rows(self) -> int | None:
+    def _rows(self, of: Callable[[Protected], int | None]) -> int | None:
         left, right = self.left.label, self.right.label
         if isinstance(left, Protected) and isinstance(right, Protected):
-            return self._rows_of_unit(left.rows, right.rows)
+            return self._rows_of_unit(of(left), of(right))
         mine, other = (left, self.right) if isinstance(left, Protected) else (right, self.left)
         if not isinstance(mine, Protected):
             return None
-        return mine.rows if self._matches_once(other) else None
+        return of(mine) if self._matches_once(other) else None
 
     def _rows_of_unit(self, left: int | None, right: int | None) -> int | None:
         """How many pairs one person has: the rows of one side where each of them meets one row of the other."""
@@ -193,7 +201,8 @@ class UnionAll(OverTwo):
             )
         if left.unit != right.unit:
             raise BrokenPlan("two units in one dataset")
-        rows = None if left.rows is None or right.rows is None else left.rows + right.rows
+        rows = _sum(left.rows, right.rows)
+        expected = None if rows is not None else _sum(left.usual_rows, right.usual_rows)
         if len(self.left.fields) != len(self.right.fields):
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH, "each side of UNION must have the same number of columns"
@@ -206,7 +215,7 @@ class UnionAll(OverTwo):
         )
         object.__setattr__(self, "fields", with_own_ids(fields))
         groups, values = left.groups + right.groups, left.values + right.values
-        object.__setattr__(self, "label", Protected(left.unit, rows, groups, values))
+        object.__setattr__(self, "label", Protected(left.unit, rows, groups, values, expected))
 
     def _merged(self, name: str, one: Field, other: Field) -> Field:
         kind = common_type(one.type, other.type)
@@ -255,6 +264,10 @@ def conditions_beyond_unit(condition: Scalar | None, left: Node, right: Node) ->
         equality = isinstance(part, Call) and part.function == "=" and ids in same
         if not (both and equality):
             yield part
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _far_side(one: Field) -> Field:

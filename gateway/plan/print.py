@@ -37,7 +37,8 @@ def _line(node: Node) -> str:  # noqa: C901, PLR0911 - one answer for each kind 
             kind = "left join" if node.outer else "join"
             on = "true" if node.condition is None else scalar_sql(node.condition)
             unique = ", ".join(str(one) for one in node.assumed_unique)
-            return f"{kind} on {on} [{_label(node)}]" + (f" if unique ({unique})" if unique else "")
+            said = "several for each" if node.several else "if unique"
+            return f"{kind} on {on} [{_label(node)}]" + (f" {said} ({unique})" if unique else "")
         case Mark():
             on = "true" if node.condition is None else scalar_sql(node.condition)
             return f"mark {node.id} where {on}"

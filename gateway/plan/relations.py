@@ -145,7 +145,7 @@ class Filter(SameRows):
         label = self.child.label
         one = isinstance(label, Protected) and self.keeps_first_rows
         return (
-            replace(label, rows=1, groups=1, values=1)
+            replace(label, rows=1, groups=1, values=1, expected=None)
             if one and isinstance(label, Protected)
             else label
         )

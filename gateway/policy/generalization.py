@@ -23,7 +23,7 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import Family
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Aggregate, Measure
-from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, TEXT, TIMESTAMP, Field
+from gateway.plan.fields import BOOLEAN, INTEGER, NUMERIC, TEXT, TIMESTAMP, Field, Protected
 from gateway.plan.joins import Join, Mark, UnionAll, is_cut
 from gateway.plan.node import BrokenPlan, Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Scan, Window
@@ -63,7 +63,9 @@ def generalize(plan: Aggregate, levels: ReadLevels) -> Aggregate:
     }
     if not read:
         return plan
-    inline = not any(_reads_whole_rows(node, read) for node in walk_nodes(plan))
+    inline = not (
+        _may_sample(plan) or any(_reads_whole_rows(node, read) for node in walk_nodes(plan))
+    )
     below = _generalized(plan.child, levels, inline=inline)
     if inline and any(
         isinstance(one, Join | Mark) and is_cut(one) for one in walk_nodes(below.node)
@@ -123,6 +125,17 @@ def _reads_whole_rows(node: Node, read: set[str]) -> bool:
         return False
     compared = frozenset[str]() if node.condition is None else column_ids(node.condition)
     return not read.isdisjoint(compared) or is_cut(node)
+
+
+def _may_sample(plan: Node) -> bool:
+    """Whether rows of a person may be sampled by all columns: in a join of such rows, or beside a public table in another join.
+
+    One row that is declared of a person is no proof: without a constraint of the source the side is cut to it.
+    """
+    joins = [one for one in walk_nodes(plan) if isinstance(one, Join | Mark)]
+    if any(all(isinstance(side.label, Protected) for side in one.below) for one in joins):
+        return True
+    return len(joins) > 1 and any(isinstance(one, Join) and one.assumed_unique for one in joins)
 
 
 def _generalized(node: Node, levels: ReadLevels, *, inline: bool) -> _Relation:

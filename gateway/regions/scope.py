@@ -30,7 +30,7 @@ from gateway.regions.region_work import WorkSpent, allow_work
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
 from gateway.regions.time_differences import dependent_axes
 from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
-from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 
 _MOST_SCOPES: Final = 512
 """More scopes of one answer are one opaque scope."""
@@ -44,6 +44,7 @@ __all__ = [
     "scope_json",
     "scope_of",
     "scope_of_json",
+    "scopes_beside",
 ]
 
 
@@ -126,6 +127,21 @@ def _key_of(
     except WorkSpent:
         axis, cells = None, None
     return GroupKey(scalar_sql(scalar), axis, listed, cells)
+
+
+def scopes_beside(
+    analysis: Analysis,
+    scope: ReleaseScope,
+    constants: Mapping[str, str],
+    known: Mapping[str, StagedRows] | None = None,
+) -> tuple[ReleaseScope, ...]:
+    """The other scopes that an answer reveals: those of single aggregates, and of a total that is measured with its groups.
+
+    INVARIANT: what is told of the total's noise is that of a group, which is less than it has: the auditor takes the
+    groups for independent, and the total for one more release.
+    """
+    found = aggregate_scopes(analysis.plan, scope, constants, known)
+    return (*found, replace(scope, keys=())) if analysis.total else found
 
 
 def aggregate_scopes(

@@ -7,7 +7,8 @@ if it is filtered or rolled up, its variance may be at most 16 times as large (4
 An entry that is not exact enough is topped up if a price was named and the same groups were measured before: a second
 measurement is made, and the two are combined by the inverse of their variances. In zCDP this costs the difference of the
 prices. In the pure currency variances are 2·(Δ1/ε)², so squares of epsilons add up: it costs the least e with
-e² ≥ ε_new² - ε_old², rounded up to a short fraction. Choices are no numbers and are never topped up.
+e² ≥ ε_new² - ε_old², rounded up to a short fraction. Choices are no numbers and are never topped up; nor are groups
+that were measured with their total, whose noises are not independent.
 
 INVARIANT: only queries, policies, prices and noises decide; released values do not.
 """
@@ -19,9 +20,9 @@ from math import isqrt
 from typing import Final, TypeAlias
 
 from gateway.budget.account import Currency
+from gateway.noise.allocation import Distribution, slot_noise
 from gateway.noise.combined_noise import variance_of
 from gateway.noise.drawn_choices import pure_choice, zcdp_choice
-from gateway.noise.mechanism import gaussian_for, laplace_for
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.matching import Match, MeasurementRequest, frequent_together, matches
 from gateway.requests.request import CacheUse
@@ -106,7 +107,7 @@ def decide_slot(
         if _good_enough(one, fresh / slot.most**2, default):
             return UseCached(one)
     same = next((one for one in found if one.how is CacheUse.SAME and one.entry.listed), None)
-    if same is None or default is not None:
+    if same is None or default is not None or slot.total:
         return BUY
     cost = _top_up(wanted, slot, same, share)
     return TopUp(same, cost) if 0 < cost < share else BUY
@@ -121,7 +122,7 @@ def decide_choice(
 ) -> Verdict:
     """The same for a choice; its scale stands for the deviation."""
     buy = pure_choice if wanted.currency is Currency.PURE else zcdp_choice
-    bought = buy(choice, share, wanted.analysis.groups_per_unit)
+    bought = buy(choice, share, wanted.analysis.choosing_groups)
     fresh = (bought.selection.scale / choice.spread) ** 2
     return next((UseCached(one) for one in found if _good_enough(one, fresh, default)), BUY)
 
@@ -135,10 +136,9 @@ def _good_enough(match: Match, fresh: Fraction, default: Epsilon | None) -> bool
 
 
 def _fresh_variance(wanted: MeasurementRequest, slot: Slot, share: Fraction) -> Fraction:
-    groups = wanted.analysis.groups_per_unit
-    if wanted.currency is Currency.PURE:
-        return variance_of(laplace_for(share, slot.delta1(groups)))
-    return variance_of(gaussian_for(share, slot.delta2_squared(groups)))
+    pure = wanted.currency is Currency.PURE
+    noise = Distribution.LAPLACE if pure else Distribution.GAUSSIAN
+    return variance_of(slot_noise(wanted.analysis, slot, noise, share))
 
 
 def _top_up(wanted: MeasurementRequest, slot: Slot, match: Match, share: Fraction) -> Fraction:

@@ -16,6 +16,9 @@ A plan may read what an earlier release gave: over other content it selects othe
 inputs before they are computed. The content of a release is in entries that have names, or will have them. If the twin
 makes the same of it each time, the result has a name too; if not, it gets a name that nothing else has.
 
+Groups that are measured with their total are neither: their noises are not independent, and they answer the same groups
+with their total alone.
+
 INVARIANT: equal names of staged inputs, equal content.
 INVARIANT: equal digests of a slot and of the bounding, over one scope, mean random variables that are equal except for the
 noise: the same exact integers in every group, whatever the tables hold. What depends on more than a scope, such as which
@@ -28,6 +31,7 @@ from typing import Final, assert_never
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.binding.provenance.effort import is_deterministic
+from gateway.bounding.row_samples import MOST_MATCHES, MOST_MET, MOST_PAIRS
 from gateway.budget.account import Currency
 from gateway.catalog.tables import is_system_table
 from gateway.catalog.values import value_json
@@ -86,9 +90,13 @@ def choice_digest(analysis: Analysis, choice: Choice, constants: Mapping[str, st
     """The digest of the counts that a choice is made from."""
     read = _reader(analysis, constants)
     histogram = read.histogram(choice.histogram)
-    # histograms are cut to G groups in any case, with weights too, of which the bounding tells
-    cut: list[Json] = [] if is_plain(analysis) else [[_CHOSEN, analysis.groups_per_unit]]
-    return _digest("choice", choice.rows, histogram, _sought(choice), *cut)
+    if analysis.clips is None:
+        cut: list[Json] = [] if is_plain(analysis) else [[_CHOSEN, analysis.groups_per_unit]]
+        return _digest("choice", choice.rows, histogram, _sought(choice), *cut)
+    # which groups of a unit are in its norm, where it keeps some of them, tells the bounding
+    rows = analysis.clips.rows
+    weights: list[Json] = ["weighted", rows.bits, rows.square, rows.squares]
+    return _digest("choice", weights, histogram, _sought(choice))
 
 
 def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> str:
@@ -136,6 +144,8 @@ def _groups(analysis: Analysis) -> Json:
 
 def _weights(analysis: Analysis) -> Iterator[Json]:
     """The limits of a unit's weights; where it has none, that one row of it counts."""
+    if analysis.total:
+        yield ["total", analysis.total]
     if analysis.clips is None:
         yield analysis.rows
         return
@@ -165,6 +175,7 @@ def _as_written(analysis: Analysis) -> list[Json]:
         return []
     read = _Reader(scalar_sql)
     return [
+        [MOST_MET, MOST_MATCHES, MOST_PAIRS],
         explain_plan(plan.child),
         [scalar_sql(key) for _, key in plan.keys],
         [read.quantity(one.quantity) for one in analysis.measurements],
@@ -173,9 +184,11 @@ def _as_written(analysis: Analysis) -> list[Json]:
 
 
 def _is_cut(node: Node) -> bool:
-    """Whether some rows of a unit are left out of a join, as both sides may have several."""
+    """Whether some rows are left out of a join: of a unit, as both sides may have several, or of a public table."""
     if not isinstance(node, Join | Mark):
         return False
+    if isinstance(node, Join) and node.several:
+        return True
     sides = [one.label for one in node.below]
     return all(isinstance(one, Protected) and one.rows != 1 for one in sides)
 

@@ -95,8 +95,8 @@ def measurement_request(
         tuple(slot_digest(analysis, one, constants) for one in analysis.slots),
         tuple(choice_digest(analysis, one, constants) for one in analysis.choices),
         bounding_of(analysis, currency, declarations),
-        is_plain(analysis),
-        is_additive(analysis),
+        not analysis.total and is_plain(analysis),
+        not analysis.total and is_additive(analysis),
         isinstance(analysis.groups, EnumeratedGroups),
     )
 

@@ -17,7 +17,7 @@ from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import CostShares
 from gateway.plan.relations import StagedRows
 from gateway.pricing.price import AnalyzedQuery
-from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
+from gateway.regions.scope import ReleaseScope, scope_of, scopes_beside
 from gateway.release_cache.cache import CachePosition, ReleaseCache
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.events import ColumnsShared
@@ -117,7 +117,7 @@ class PlannedPart:
         analysis = self.analysis
         listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
         scope = scope_of(analysis.plan, listed, names, there)
-        found = (scope, *aggregate_scopes(analysis.plan, scope, names, there))
+        found = (scope, *scopes_beside(analysis, scope, names, there))
         return found if set(found) - set(self.compared) else ()
 
     @property

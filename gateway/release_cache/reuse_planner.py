@@ -18,7 +18,7 @@ from gateway.lru_cache import LruCache
 from gateway.noise.allocation import CostShares, slots_of
 from gateway.plan.relations import StagedRows
 from gateway.regions.declarations import declarations
-from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
+from gateway.regions.scope import ReleaseScope, scope_of, scopes_beside
 from gateway.release_cache.decision import TopUp, UseCached, Verdict, decide_reuse
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.fingerprints import Constants
@@ -112,11 +112,11 @@ class _Planning:
         if counts_norms(analysis):
             # compared with other histograms alone: docs/proofs/clip_choice.md
             scope = replace(scope, shape=f"norms of {scope.shape}")
-        extra_scopes = aggregate_scopes(analysis.plan, scope, content)
+        extra_scopes = scopes_beside(analysis, scope, content)
         compared = (scope, *extra_scopes)
         if known:
             folded = scope_of(analysis.plan, listed, content, known)
-            with_constants = (folded, *aggregate_scopes(analysis.plan, folded, content, known))
+            with_constants = (folded, *scopes_beside(analysis, folded, content, known))
             if with_constants != compared:
                 # for the auditor alone: how often a row is joined with a constant is not in it
                 extra_scopes = compared = with_constants

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import sqrt
 from typing import Final
 
+from gateway.bounding.fan_out import multiplied_tables
+from gateway.bounding.row_samples import MOST_MATCHES
 from gateway.clipping.choose_clip import Clipped, clipped_by
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.intervals.digits import share_text
@@ -70,12 +72,25 @@ def _cut(part: Analysis, served: ServedHistogram | None) -> Clipped | None:
     """What the weights of rows take away, where a histogram speaks of these rows and keys.
 
     Of groups that are found in the data a unit keeps some before it is weighted, and a histogram knows nothing of the others.
+    With a total of all groups a unit has less weight than its norm over the groups gives it.
     """
     if part.clips is None or served is None or not served.exact:
         return None
-    if isinstance(part.groups, ThresholdGroups) and not constant_per_unit(part.plan):
+    if part.total or (
+        isinstance(part.groups, ThresholdGroups) and not constant_per_unit(part.plan)
+    ):
         return None
     return clipped_by(served.histogram, part.clips.rows.square)
+
+
+def fan_out_notices(releases: Iterable[AnalyzedRelease]) -> Iterator[str]:
+    """A sentence for each public table of which a row of persons may meet several rows."""
+    plans = (part.plan for release in releases for part in release.parts)
+    for table in dict.fromkeys(name for plan in plans for name in multiplied_tables(plan)):
+        yield (
+            f"no key of `{table}` is proven for a join: a row counts as often as it matches,"
+            f" with at most {MOST_MATCHES} rows of `{table}` for each value"
+        )
 
 
 def _names(part: Analysis) -> tuple[str, ...]:
@@ -87,8 +102,8 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
     if clips is None or not isinstance(label, Protected):
         return
     wanted = [one.quantity for one in part.measurements]
-    over = scope_text(part.plan)
-    if any(not isinstance(one, Units | Different) for one in wanted):
+    over = f"{scope_text(part.plan)}{' and in total' if part.plan.keys and part.total else ''}"
+    if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
         cut = _cut(part, served)
         units, rows = (None, None) if cut is None else (cut.units, cut.rows)
         yield ClippedScope(over, label.unit, sqrt(clips.rows.square), units, rows)
@@ -100,6 +115,7 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
 def scope_text(plan: Aggregate) -> str:
     """The tables of a release and its keys, as analysts read them."""
     scans = (one.table for one in walk_nodes(plan.child) if isinstance(one, Scan))
-    tables = " and ".join(dict.fromkeys(one.name for one in scans if not one.public))
+    names = (*(one.name for one in scans if not one.public), *multiplied_tables(plan))
+    tables = " and ".join(dict.fromkeys(names))
     keys = ", ".join(scalar_sql(key) for _, key in plan.keys)
     return f"{tables} by {keys}" if keys else tables

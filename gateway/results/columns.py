@@ -14,6 +14,7 @@ from gateway.columnar.intervals import Floats, IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row, TextRows, Texts
 from gateway.noise.combined_noise import AnyNoise, CombinedNoise
 from gateway.noise.convolution import SummedNoise
+from gateway.noise.least_squares import FittedNoise
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.plan.fields import NUMBERS
 from gateway.plan.formulas import AggregateRef, Form
@@ -205,7 +206,8 @@ def _scale_in(level: GroupingSet, measure: int, release: PricedRelease) -> float
         return None
     [(place, weight)] = formula.weights
     noise = release.noises(level)[place]
-    if isinstance(noise, SummedNoise | CombinedNoise):  # a sum of several has no parameter
+    if isinstance(noise, SummedNoise | CombinedNoise | FittedNoise):
+        # a sum of several has no parameter
         return None
     parameter = noise.scale if isinstance(noise, DiscreteLaplace) else noise.variance**0.5
     return float(parameter) * abs(float(weight))

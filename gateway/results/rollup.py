@@ -110,10 +110,14 @@ class NoisyLevel:
 
 @dataclass(frozen=True, slots=True)
 class NoisyRelease:
-    """A released table: the grouping sets in their order. A row's number is its place among all rows."""
+    """A released table: the grouping sets in their order. A row's number is its place among all rows.
+
+    `tables` are those of its parts, with the groups that the answer leaves out.
+    """
 
     priced: PricedRelease
     levels: tuple[NoisyLevel, ...]
+    tables: tuple[NoisyTable, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -149,7 +153,7 @@ def weighted_totals(release: NoisyRelease) -> NoisyRelease:
 def roll_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
     """The released table, from the noisy tables of its parts."""
     made = {level: _level(level, priced, tables) for level in priced.rolled.levels}
-    return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels))
+    return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels), tuple(tables))
 
 
 def _level(level: GroupingSet, priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyLevel:
@@ -164,7 +168,10 @@ def _level(level: GroupingSet, priced: PricedRelease, tables: Sequence[NoisyTabl
     # choices do not add up: those of a grouping set belong to the part with its own keys, which comes last
     last = (first, *others)[-1]
     table = NoisyTable(first.keys, measured, priced.noises(level), last.chosen, last.spans)
-    wholes = {} if groups is None else _wholes(level, priced, part, groups)
+    fitted = bool(priced.parts[drawn.part].analysis.total)
+    wholes = {}
+    if groups is not None or fitted:
+        wholes = _wholes(level, priced, part, groups, fitted=fitted)
     return _without_hidden(NoisyLevel(level, table, wholes), priced.rolled.hidden)
 
 
@@ -207,16 +214,25 @@ def _sums(table: NoisyTable, groups: Groups) -> NoisyTable:
 
 
 def _wholes(
-    level: GroupingSet, priced: PricedRelease, part: NoisyTable, groups: Groups
+    level: GroupingSet,
+    priced: PricedRelease,
+    part: NoisyTable,
+    groups: Groups | None,
+    *,
+    fitted: bool,
 ) -> dict[int, Sequence[int]]:
-    """The whole-number aggregates, summed as they are shown."""
+    """The whole-number aggregates, summed as they are shown.
+
+    Where groups are fitted to their total, they are rounded one after the other so that their sum is the rounded total.
+    """
     found: dict[int, Sequence[int]] = {}
     for place, (_, measure) in enumerate(priced.rolled.plan.measures):
         formula = level.formulas[place]
         if measure.type.family is not Family.WHOLE or not isinstance(formula, Linear):
             continue
         if all(one < len(part.measured) for one, _ in formula.weights):  # else it is measured here
-            found[place] = _added_up(whole_numbers(part, formula), groups)
+            shown = whole_numbers(part, formula, in_sums=fitted)
+            found[place] = shown if groups is None else _added_up(shown, groups)
     return found
 
 

@@ -49,7 +49,7 @@ from gateway.columnar.intervals import Interval, IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.intervals.digits import round_outward
-from gateway.noise.add_noise import MismatchedDraws, NoisyTable
+from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.entropy import Entropy
@@ -62,7 +62,7 @@ from gateway.sensitivity.measurement import Different, Units
 
 def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
     """That many simulated releases, each with other noise."""
-    parts = parts_of(release)
+    parts = release.tables
     drawn = [
         _drawn(table, part.noises, times, entropy)
         for table, part in zip(parts, release.priced.parts, strict=True)
@@ -77,7 +77,7 @@ def unweighted_release(release: NoisyRelease) -> NoisyRelease | None:
     lost = release.priced.lost
     if not any(lost):
         return None
-    several = zip(parts_of(release), release.priced.parts, lost, strict=True)
+    several = zip(release.tables, release.priced.parts, lost, strict=True)
     return roll_up(release.priced, [_larger(*one) for one in several])
 
 
@@ -89,28 +89,6 @@ def _larger(table: NoisyTable, part: ReleaseNoise, lost: float) -> NoisyTable:
         for one, column in zip(part.analysis.measurements, table.measured, strict=True)
     )
     return replace(table, measured=tuple(measured))
-
-
-def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
-    """The noisy tables that the release was assembled from: each is one of its grouping sets as it is."""
-    found: dict[int, NoisyTable] = {}
-    for one in release.levels:
-        before = 0
-        for drawn in one.level.drawn:
-            part = release.priced.parts[drawn.part]
-            after = before + len(part.noises)
-            if len(drawn.keys) == len(part.analysis.plan.keys):
-                own = drawn is one.level.drawn[-1]
-                found[drawn.part] = NoisyTable(
-                    one.table.keys,
-                    one.table.measured[before:after],
-                    part.noises,
-                    one.table.chosen if own else (),
-                )
-            before = after
-    if len(found) != len(release.priced.parts):
-        raise MismatchedDraws("a part of a release that none of its grouping sets has as it is")
-    return tuple(found[place] for place in range(len(found)))
 
 
 def _drawn(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import starmap
+from itertools import accumulate, pairwise, starmap
 from math import ceil
 from typing import Final
 
@@ -82,9 +82,16 @@ def column_texts(
     return _typed(evaluate_ratios(table.measured, len(table.keys), formula, clamp=clamp), of)
 
 
-def whole_numbers(table: NoisyTable, formula: Linear) -> Sequence[int]:
-    """The whole numbers that the aggregate is shown as, before clamping."""
-    return _rounded(evaluate_ratios(table.measured, len(table.keys), formula, clamp=False))
+def whole_numbers(table: NoisyTable, formula: Linear, *, in_sums: bool = False) -> Sequence[int]:
+    """The whole numbers that the aggregate is shown as, before clamping.
+
+    `in_sums`: sums from the first one on are rounded, and each number is the difference of two: less than 1 from its own.
+    """
+    column = evaluate_ratios(table.measured, len(table.keys), formula, clamp=False)
+    if not in_sums or column.below == 1:
+        return _rounded(column)
+    sums = _rounded(Ratios(list(accumulate(column.above)), column.below))
+    return [one - before for before, one in pairwise((0, *sums))]
 
 
 def whole_texts(

@@ -28,7 +28,7 @@ def scale_formula(formula: Formula, wholes: Sequence[int]) -> Formula:
             return Quotient(_linear(above, wholes), _linear(below, wholes), low, high, middle)
         case CurveFormula():
             return replace(formula, parts=tuple(_linear(one, wholes) for one in formula.parts))
-        case Chosen():  # weights are for what is added up
+        case Chosen():  # a place has no parts
             return formula
         case _:
             assert_never(formula)
@@ -71,9 +71,9 @@ class Analysis:
     """One release. `rows` is R, `groups_per_unit` is G (1 where a unit can be in one group alone).
 
     `formulas` go with the plan's measures, one by one; the last slot may be the hidden count of units that
-    a threshold, or the blanking of small groups, needs. With `clips` what a unit adds is weighted, and no row of it is
-    cut. Without them R and G are 1. In the histograms of `choices` a unit is cut to R rows in each of G groups in any
-    case; of different values so many as their slot says count, in each of G groups.
+    a threshold, or the blanking of small groups, needs. With `clips` what a unit adds is weighted, in the histograms of
+    `choices` too, and no row of it is cut; of different values so many as their slot says count, in each of G groups.
+    Without them R and G are 1. With a `total` what adds up over groups is measured with its total (`Slot.total`).
     """
 
     plan: Aggregate
@@ -84,6 +84,7 @@ class Analysis:
     groups: Groups
     clips: Clips | None = None
     choices: tuple[Choice, ...] = ()
+    total: int = 0
 
     @property
     def least_count(self) -> int:
@@ -92,6 +93,11 @@ class Analysis:
         if groups.units is None:
             return 0
         return groups.least * self.measurements[groups.units].whole
+
+    @property
+    def choosing_groups(self) -> int:
+        """How many times a unit pays for one choice in every group: with weights all of its groups cost one price."""
+        return self.groups_per_unit if self.clips is None else 1
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:

@@ -16,16 +16,25 @@ from gateway.sensitivity.analysis import (
     scale_formula,
 )
 from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
-from gateway.sensitivity.clip import DECLARED_CLIP, Clip, ClipRule, Clips, clip_slot, units_clip
+from gateway.sensitivity.clip import (
+    DECLARED_CLIP,
+    Clip,
+    ClipRule,
+    Clips,
+    clip_choice,
+    clip_slot,
+    total_of,
+    units_clip,
+)
 from gateway.sensitivity.formulas import Formula
-from gateway.sensitivity.grouping_sets import enumerate_groups, groups_per_unit
-from gateway.sensitivity.measurement import Rows, Units
+from gateway.sensitivity.grouping_sets import constant_per_unit, enumerate_groups, groups_per_unit
+from gateway.sensitivity.measurement import Different, Rows, Slot, Units
 from gateway.sensitivity.summands import check_operands
 
 _LEAST_UNITS: Final = 2  # what one unit alone has is never shown, however lucky its noise
 
 
-def analyze_release(
+def analyze_release(  # noqa: PLR0913 - a plan, and all that a policy and a question say of it
     plan: Aggregate,
     *,
     pairs: bool,
@@ -33,16 +42,19 @@ def analyze_release(
     min_units: int,
     suppress_small: bool = False,
     clip: ClipRule = DECLARED_CLIP,
+    total: bool = False,
 ) -> Analysis:
     """What is measured, and which groups come back; or the refusal. `plan` has one grouping set: see `rolled`.
 
     `pairs`: noise is Laplace's. `enumerated_groups` is the most groups that are listed. Groups that are found
     in the data need `min_units` units; with `suppress_small` those that are listed are counted, too, so that
     the aggregates of small ones can be blanked. `clip` says up to which norm the rows of a unit count in full.
+    `total`: the total of all groups is asked too, and is measured with them where that gains enough.
     """
     label = plan.child.label
-    if not isinstance(label, Protected) or label.rows is None:
+    if not isinstance(label, Protected) or label.usual_rows is None:
         raise BrokenPlan("a release of what nothing bounds")
+    rows = label.usual_rows
     if plan.sets != (tuple(range(len(plan.keys))),):
         raise BrokenPlan("several grouping sets, which are analysed one by one")
     check_operands(plan)
@@ -50,8 +62,10 @@ def analyze_release(
     listed = enumerate_groups(plan, columns, enumerated_groups)
     most = groups_per_unit(plan, listed)
     clipped = label.rows != 1 or most != 1
-    measuring = MeasurementBuilder(columns, min(label.values, label.rows), pairs=pairs)
-    choosing = ChoiceBuilder(columns, label.rows, listed)
+    # INVARIANT: where nothing bounds the rows of a unit, what it adds is weighted, and nothing is cut to these rows
+    values = label.values if label.rows is None else min(label.values, rows)
+    measuring = MeasurementBuilder(columns, values, pairs=pairs)
+    choosing = ChoiceBuilder(columns, rows, listed)
     formulas = _formulas(plan, measuring, choosing)
     groups: Groups
     if listed is None:
@@ -61,17 +75,37 @@ def analyze_release(
         groups = replace(listed, units=_units(measuring, clipped=clipped), least=min_units)
     else:
         groups = listed
+    # INVARIANT: Gaussian noise alone: a total would take more of Laplace's price than it gains. docs/proofs/levels.md
+    ratio = total_of(len(listed.keys), most) if total and not pairs and listed is not None else 0
     made = Analysis(
-        plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
+        plan,
+        rows,
+        most,
+        measuring.slots,
+        formulas,
+        groups,
+        choices=choosing.choices,
+        total=0 if choosing.choices else ratio,  # the weights of choices are those of groups alone
     )
     if not clipped:
-        return made
-    rows = clip.of_rows(label.rows, most, squares=not pairs)
-    return _clipped(made, rows, most if clip.square is None else None)
+        slots = tuple(replace(one, total=_total(one, made)) for one in made.slots)
+        return replace(made, slots=slots)
+    clip_of_rows = clip.of_rows(rows, most, squares=not pairs)
+    return _clipped(made, clip_of_rows, most if clip.square is None else None)
+
+
+def _total(slot: Slot, analysis: Analysis) -> int:
+    """The multiple of what adds up over groups; 0 of counts of different values, and of units that may be in several groups."""
+    first = slot.measurements[0].quantity
+    if isinstance(first, Different):
+        return 0
+    if isinstance(first, Units) and not constant_per_unit(analysis.plan):
+        return 0
+    return analysis.total
 
 
 def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
-    """The analysis with weights: `slots` said what one row moves, or one unit.
+    """The analysis with weights: `slots` said what one row moves, or one unit. Choices are from weighted counts.
 
     Counts of units in so many groups as are `declared` are not weighed down; None: the clip of rows holds for units too.
     """
@@ -79,11 +113,15 @@ def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
     there = len(groups.keys) if isinstance(groups, EnumeratedGroups) else most
     # where a unit is declared to be in one group, that is its norm; whoever is in more weighs less
     own = units_clip(rows, declared or (1 if most == 1 else max(there, 1)))
+    rows = rows.with_total(analysis.total)
+    own = own.with_total(analysis.total if constant_per_unit(analysis.plan) else 0)
     units = own if own.lowers(there) else None
     slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
     wholes = [one.whole for slot in slots for one in slot.measurements]
     formulas = tuple(scale_formula(one, wholes) for one in analysis.formulas)
-    return replace(analysis, slots=slots, formulas=formulas, clips=Clips(rows, units))
+    choices = tuple(clip_choice(one, rows) for one in analysis.choices)
+    clips = Clips(rows, units)
+    return replace(analysis, slots=slots, formulas=formulas, clips=clips, choices=choices)
 
 
 def _formulas(

@@ -42,11 +42,11 @@ _LEAST_BUCKETS: Final = 16
 _FOUND_GROUPS: Final = 500  # so many are reckoned with where groups are found in the data
 _FINEST: Final = (
     10**9
-)  # as many parts of a rank as scores of a billion rows in words of 64 bits have room for
+)  # as many parts of a rank as scores of a billion unweighted rows in words of 64 bits have room for
 
 
 class ChoiceBuilder:
-    """Collects choices, each once. `rows` is R."""
+    """Collects choices, each once. `rows` is R where nothing is weighted."""
 
     def __init__(
         self, columns: Mapping[str, Bounds], rows: int, groups: EnumeratedGroups | None

@@ -13,7 +13,8 @@ An aim that may lie before or behind all rows is *open* on that side: the bucket
 no end, so that t is always within one, however few rows there are.
 
 INVARIANT: candidates depend on declared domains and on limits of ours, never on rows. After bounding, one unit
-adds whole numbers ≥ 0 to the counts of a group, in sum at most R, in at most G groups: `spread` rests on it.
+adds whole numbers ≥ 0 to the counts of a group, in sum at most R: `spread` rests on it. With weights counts are in
+parts of rows, and R bounds the norm of what the unit adds to all groups together.
 INVARIANT: buckets depend on the declared domain and on a limit of the policy, never on rows. Every point of the
 lattice is in exactly one bucket, and buckets are in the order of their values.
 INVARIANT: a unit adds whole numbers ≥ 0 to the c_b, in sum at most `rows` (R). Then no u_b moves by more than
@@ -284,7 +285,7 @@ Sought: TypeAlias = QuantileLevel | End | Limit | Frequent
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One candidate per group. `rows` is R.
+    """One candidate per group. `rows` is R, in parts, `whole` of which are one row.
 
     INVARIANT: each is paid for by itself, those that come after others too: k places cost k choices.
     """
@@ -292,6 +293,7 @@ class Choice:
     histogram: Histogram
     sought: Sought
     rows: int
+    whole: int = 1
 
     @property
     def spread(self) -> int:

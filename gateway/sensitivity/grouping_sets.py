@@ -3,7 +3,8 @@
 A key's groups are all that there can be, where that is known; else those with enough units. Where a grouping set
 has listed groups, every set of fewer of its keys is the same groups put together, and what adds up over groups is
 not measured again: the integers of the fewer groups are sums of the noisy integers of the many, so totals are
-those of the rows above them, and cost nothing. What does not add up, such as a count of different values, is
+those of the rows above them, and cost nothing. Of many groups the total is measured with them, as one vector, and the
+groups are fitted to it before they are released (`least_squares.py`). What does not add up, such as a count of different values, is
 measured in every set. So is everything where groups are found in the data: those that are not shown would be
 missing.
 
@@ -11,12 +12,12 @@ INVARIANT: adding up is post-processing. What is measured is in `parts`, and all
 about what adds up costs accuracy alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, product
 from math import prod
-from typing import Final
+from typing import Final, Protocol
 
 from gateway.catalog.values import Value
 from gateway.functions.range_arithmetic import NOTHING, Bounds
@@ -175,19 +176,35 @@ class AnalyzedRelease:
     hidden: frozenset[int] = frozenset()
 
 
-def analyze_grouping_sets(
-    plan: Aggregate, analyse: Callable[[Aggregate], Analysis]
-) -> AnalyzedRelease:
+class Analyse(Protocol):
+    """Analyses one grouping set; `total`: the total of its groups is asked, too."""
+
+    def __call__(self, plan: Aggregate, /, *, total: bool = False) -> Analysis: ...
+
+
+def analyze_grouping_sets(plan: Aggregate, analyse: Analyse) -> AnalyzedRelease:
     """The release in parts of one grouping set each; `analyse` is asked about such."""
-    return _Rolling(plan, analyse).release()
+    found = _Rolling(plan, analyse).release()
+    added = [one.drawn[0] for one in found.levels if not one.keys and one.drawn[0].together > 1]
+    if not added:
+        return found
+    # the set that the grand total is added up from is measured with it
+    base = found.parts[added[0].part].plan.keys
+    return _Rolling(plan, analyse, base).release()
 
 
 class _Rolling:
     """Goes through the grouping sets from many keys to few, so that what can be added up is there."""
 
-    def __init__(self, plan: Aggregate, analyse: Callable[[Aggregate], Analysis]) -> None:
+    def __init__(
+        self,
+        plan: Aggregate,
+        analyse: Analyse,
+        base: tuple[tuple[str, Scalar], ...] | None = None,
+    ) -> None:
         self._plan = plan
         self._analyse = analyse
+        self._base = base
         self._parts: list[Analysis] = []
         self._bases: list[_Base] = []
 
@@ -246,7 +263,8 @@ class _Rolling:
             tuple(plan.measures[place] for place in measures),
             (tuple(range(len(keys))),),
         )
-        self._parts.append(self._analyse(one))
+        with_total = one.keys == self._base and len(measures) == len(plan.measures)
+        self._parts.append(self._analyse(one, total=True) if with_total else self._analyse(one))
         return len(self._parts) - 1
 
 

@@ -10,6 +10,7 @@ norm, or the unit is in at most G groups. docs/proofs/clipping.md, docs/proofs/s
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from typing import TypeAlias
 
 from gateway.plan.scalars import Change, Scalar
@@ -190,21 +191,26 @@ class Slot:
     """Measurements that share one part of the price. `most` bounds the sum of their moves by one unit in one group.
 
     One measurement; or the two totals from both ends of a domain, which one unit moves together. With a `norm` weights
-    bound what a unit moves over all groups; else it is in so many groups, and moves each by `most`.
+    bound what a unit moves over all groups; else it is in so many groups, and moves each by `most`. With a `total` the
+    total of all groups is measured with them, with noise of so many times the variance.
     """
 
     measurements: tuple[Measurement, ...]
     most: int
     norm: Norm | None = None
+    total: int = 0
 
     def delta1(self, groups: int) -> int:
         """Δ1 over all groups; `groups` is the most that a unit is in, where no norm is bounded."""
-        if self.norm is None:
+        if self.norm is None and not self.total:
             return groups * self.most
-        if self.norm.added is None:
+        if self.norm is None or self.norm.added is None:
             raise UnboundedSum("weights that bound squares do not bound what Laplace noise is for")
         return self.norm.added
 
-    def delta2_squared(self, groups: int) -> int:
-        """Δ2² over all groups, of one measurement alone."""
-        return groups * self.most * self.most if self.norm is None else self.norm.squares
+    def delta2_squared(self, groups: int) -> Fraction | int:
+        """Δ2² over all groups, of one measurement alone; and of their total, of which every square is divided by `total`."""
+        if self.norm is not None:
+            return self.norm.squares
+        squares = groups * self.most * self.most
+        return squares + Fraction(groups * squares, self.total) if self.total else squares

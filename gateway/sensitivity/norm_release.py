@@ -26,8 +26,9 @@ from gateway.sensitivity.norm_buckets import (
 
 def needs_norms(part: Analysis) -> bool:
     """Whether rows of the part are weighted by their norm."""
-    wanted = (one.quantity for one in part.measurements)
-    return part.clips is not None and any(not isinstance(one, Units | Different) for one in wanted)
+    weighted = (one.quantity for one in part.measurements)
+    by_rows = part.choices or any(not isinstance(one, Units | Different) for one in weighted)
+    return part.clips is not None and bool(by_rows)
 
 
 def counts_norms(part: Analysis) -> bool:

@@ -12,11 +12,14 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut
+from gateway.bounding.fan_out import mark_fan_out, meets_tables
+from gateway.bounding.licences import Licences
 from gateway.bounding.time_zone import fold_moments, reads_time, require_named_clocks
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import ServedDataset
 from gateway.datasets.view import BoundQuery, Session
+from gateway.engines.catalog.proofs import TableProof
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import BrokenPlan
@@ -36,6 +39,7 @@ SetClips: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
 """The clips that were chosen for a release: c² by the names of the keys of a grouping set."""
 ChosenClips: TypeAlias = Mapping[int, SetClips]
 NOT_CHOSEN: Final[ChosenClips] = MappingProxyType({})
+_NOTHING: Final[Mapping[str, TableProof]] = MappingProxyType({})
 
 
 def analyze_query(
@@ -81,24 +85,40 @@ def _analyze_once(
 ) -> AnalyzedRelease:
     """The analysis of a plan that was bound before is remembered, unless it depends on the time.
 
-    INVARIANT: it depends on the plan, on the policy of the dataset and on these clips alone. The plan itself is kept beside
-    it, so no other plan has its identity.
+    INVARIANT: it depends on the plan, on the policy of the dataset, on what the source's last catalog proved and on these
+    clips alone. The plan and the proofs are kept beside it, so no others have their identities.
     """
-    key = (id(plan), clips)
+    proven = proofs_for(plan, dataset)
+    key = (id(plan), id(proven), clips)
     known = dataset.analyses.find(key)
     if known is not None:
-        return known[1]
-    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now, clips)
+        return known[2]
+    found = partial(analyze_plan, plan, dataset.policy, dataset.currency, now, proven, clips)
     if reads_time(plan):
         return found()
-    return dataset.analyses.get(key, lambda: (plan, found()))[1]
+    return dataset.analyses.get(key, lambda: (plan, proven, found()))[2]
 
 
-def analyze_plan(
-    plan: Aggregate, policy: Policy, currency: Currency, now: datetime, clips: SetClips = ()
+def proofs_for(plan: Aggregate, dataset: ServedDataset) -> Mapping[str, TableProof]:
+    """What the source's last catalog proved, where the analysis of the plan depends on it."""
+    return dataset.proofs.now() if meets_tables(plan) else _NOTHING
+
+
+def analyze_plan(  # noqa: PLR0917 - a plan, and all that its analysis depends on
+    plan: Aggregate,
+    policy: Policy,
+    currency: Currency,
+    now: datetime,
+    proven: Mapping[str, TableProof] | None = None,
+    clips: SetClips = (),
 ) -> AnalyzedRelease:
-    """What a release measures in each of its grouping sets, and how far one unit moves it."""
+    """What a release measures in each of its grouping sets, and how far one unit moves it.
+
+    Without proofs, as of a source that is not asked, public tables are taken to be unique on what they are joined by.
+    """
     folded = fold_moments(plan, now)
+    if proven is not None:
+        folded = mark_fan_out(folded, Licences(proven).meets_one)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
     require_named_clocks(folded)
@@ -106,7 +126,7 @@ def analyze_plan(
     default = policy.clipping.default
     chosen = dict(clips)
 
-    def one_set(each: Aggregate) -> Analysis:
+    def one_set(each: Aggregate, /, *, total: bool = False) -> Analysis:
         names = tuple(name for name, _ in each.keys)
         square = chosen.get(names, None if default is None else default**2)
         return analyze_release(
@@ -116,6 +136,7 @@ def analyze_plan(
             min_units=policy.auditing.min_units,
             suppress_small=policy.results.suppress_small,
             clip=ClipRule(square, policy.clipping.largest**2),
+            total=total,
         )
 
     ranges = ranges_of(folded, policy.results.reported)

@@ -22,6 +22,8 @@ from math import isqrt, sqrt
 from typing import Final
 
 from gateway.binding.bound import Cut, Release, Sql
+from gateway.bounding.fan_out import mark_fan_out
+from gateway.bounding.licences import Licences
 from gateway.bounding.time_zone import fold_moments, reads_time
 from gateway.budget.account import Account, Currency
 from gateway.budget.report import quota_left
@@ -31,6 +33,7 @@ from gateway.clipping.norm_histogram import NormHistogram
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.datasets.dataset import ServedDataset, SoldHistogram
 from gateway.datasets.view import new_query_id
+from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import slots_of
 from gateway.noise.combined_noise import AnyNoise, variance_of
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
@@ -45,7 +48,7 @@ from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
 from gateway.sensitivity.norm_buckets import BUCKETS
 from gateway.sensitivity.norm_release import analyze_norms, can_count_norms, needs_norms
-from gateway.stages.analyze import ChosenClips
+from gateway.stages.analyze import ChosenClips, proofs_for
 from gateway.stages.charge import load_contents
 from gateway.stages.purchase import Bill, Quote, Released
 from gateway.stages.repeat_cache import RepeatCache
@@ -118,20 +121,26 @@ def _sold(
     """The histogram for a part of a statement; remembered with the statement, unless it depends on the time."""
     now, pairs = query.question.asked_at, query.currency is Currency.PURE
     names = frozenset(name for name, _ in part.plan.keys)
+    proven = proofs_for(whole, dataset)
+    made = partial(_make_sold, query.cut, whole, names, now, proven, pairs=pairs)
     if reads_time(whole):
-        return _make_sold(query.cut, whole, names, now, pairs=pairs)
-    key = (id(whole), names)
-    # the plan is kept beside what is made of it, so that no other plan has its identity
-    return dataset.histograms.get(
-        key, lambda: (whole, _make_sold(query.cut, whole, names, now, pairs=pairs))
-    )[1]
+        return made()
+    key = (id(whole), id(proven), names)
+    # the plan and the proofs are kept beside what is made of them, so that no others have their identities
+    return dataset.histograms.get(key, lambda: (whole, proven, made()))[2]
 
 
 def _make_sold(
-    cut: Cut, whole: Aggregate, names: frozenset[str], now: datetime, *, pairs: bool
+    cut: Cut,
+    whole: Aggregate,
+    names: frozenset[str],
+    now: datetime,
+    proven: Mapping[str, TableProof],
+    *,
+    pairs: bool,
 ) -> SoldHistogram:
     # where N alone is counted, the groups that a unit has are all the same
-    rows = _rows_of(whole, frozenset() if pairs else names, now)
+    rows = _rows_of(whole, frozenset() if pairs else names, now, proven)
     analysis = analyze_norms(rows, tuple(key for _, key in rows.keys), pairs=pairs)
     alone = replace(
         cut,
@@ -148,9 +157,11 @@ def _make_sold(
     return SoldHistogram(rows, alone, AnalyzedRelease(analysis.plan, (analysis,), ()))
 
 
-def _rows_of(whole: Aggregate, names: frozenset[str], now: datetime) -> Aggregate:
+def _rows_of(
+    whole: Aggregate, names: frozenset[str], now: datetime, proven: Mapping[str, TableProof]
+) -> Aggregate:
     """The rows that a histogram is of, and those of their keys that its norms are over."""
-    folded = fold_moments(whole, now)
+    folded = mark_fan_out(fold_moments(whole, now), Licences(proven).meets_one)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
     keys = tuple((name, key) for name, key in folded.keys if name in names)

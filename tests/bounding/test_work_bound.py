@@ -8,9 +8,9 @@ import pytest
 from laws import for_each
 from property.bounded_releases import NOW, golden, statement
 
-from gateway.bounding.bound_joins import MOST_PAIRS
 from gateway.bounding.bounded_release import bound_release
 from gateway.bounding.rewrites import complete_window_order
+from gateway.bounding.row_samples import MOST_PAIRS
 from gateway.bounding.work_bound import MOST_HELD, MOST_WORK, check_work
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Dataset, Protection, Table

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -89,12 +89,13 @@ class ClinicEvents:
         self, sql: str, square: int, *, listed: bool = True, pairs: bool = False
     ) -> AnalyzedRelease:
         """The release with weights of this clip. `pairs`: for Laplace noise."""
-
-        def one_set(plan: Aggregate) -> Analysis:
-            return analyze_release(
-                plan, pairs=pairs, enumerated_groups=10_000, min_units=10, clip=ClipRule(square)
-            )
-
+        one_set = partial(
+            analyze_release,
+            pairs=pairs,
+            enumerated_groups=10_000,
+            min_units=10,
+            clip=ClipRule(square),
+        )
         return analyze_grouping_sets(self.plan(sql, listed=listed), one_set)
 
     def exact(self, analysis: Analysis) -> ExactTable:

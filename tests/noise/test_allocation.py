@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import for_each
 from noise.exact import DIGITS, decimal, tails
+from noise.mechanisms import mechanisms
 from sensitivity.analyses import analysed
 
 from gateway.binding.bound import Cut
@@ -89,7 +90,7 @@ def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(
         assert len(release.noises) == len(release.analysis.measurements)
         place, groups = 0, release.analysis.groups_per_unit
         for slot in release.analysis.slots:
-            of_slot = set(release.drawn[place : place + len(slot.measurements)])
+            of_slot = set(mechanisms(release)[place : place + len(slot.measurements)])
             place += len(slot.measurements)
             [mechanism] = of_slot
             paid = (
@@ -107,7 +108,7 @@ def test_cost_is_above_the_price_when_something_was_forgotten(noise: Distributio
     made = price_noise(_analyses(noise), noise, price, DELTA)
     first, *rest = made
     [slot] = first.analysis.slots
-    half = replace(first, noises=tuple(_less(one, 2) for one in first.drawn))
+    half = replace(first, noises=tuple(_less(one, 2) for one in mechanisms(first)))
     wider = replace(slot, most=2 * slot.most)
     doubled = replace(first, analysis=replace(first.analysis, slots=(wider,)))
     groups = replace(first, analysis=replace(first.analysis, groups_per_unit=2))
@@ -134,7 +135,7 @@ def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: Di
         if isinstance(groups, EnumeratedGroups):
             assert release.shown_from is None
             continue
-        counted, most = release.drawn[groups.units], release.analysis.groups_per_unit
+        counted, most = mechanisms(release)[groups.units], release.analysis.groups_per_unit
         least = groups.least * release.analysis.measurements[groups.units].whole
         assert release.shown_from == threshold(counted, most, DELTA / 2, least)
         assert most * _tail(counted, release.shown_from - least) <= float(DELTA / 2)

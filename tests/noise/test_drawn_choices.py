@@ -16,17 +16,23 @@ from gateway.exact import ExactHistogram, ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NOT_ASKED, MismatchedDraws, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import Distribution, ReleaseNoise, cost_of, price_noise, slots_of
-from gateway.noise.drawn_choices import draw_choices
+from gateway.noise.drawn_choices import draw_choices, pure_choice, zcdp_choice
 from gateway.noise.exponential import PureSelection, Selection
 from gateway.noise.quantile import bucket_scores
 from gateway.plan.fields import DATE, DOUBLE, INTEGER, NUMERIC, TEXT
 from gateway.plan.formulas import AggregateRef, Each, Plus
 from gateway.results.rounding import RoundedColumn
 from gateway.results.value_texts import column_texts
-from gateway.sensitivity.analysis import Analysis, ThresholdGroups
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choices import BinnedRows, Chosen, Histogram, ListedRows
+from gateway.sensitivity.clip import ClipRule
 
 MEDIAN = "percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year)"
+MONTH = "extract(month FROM visit_date)"
+COST = "percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)"
+PLACES = (
+    f"SELECT {MONTH}, {COST}, MIN(cost), MAX(cost), DP_TOP(cost > 100, 2) FROM visits GROUP BY 1"
+)
 ALL = f"SELECT {MEDIAN} FROM patients"
 SQL = (
     ALL,
@@ -99,19 +105,82 @@ def test_every_choice_is_one_part_of_the_price() -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_choice_of_a_group_pays_for_all_groups_of_a_unit(noise: Distribution) -> None:
-    """A unit that is in G groups moves G choices, so each has a G-th part of the share."""
-    analysis = _asked("SELECT diagnosis, MAX(cost) FROM visits GROUP BY diagnosis", noise)
+def test_choice_in_every_group_is_paid_for_once_however_many_groups_there_are(
+    noise: Distribution,
+) -> None:
+    """Twelve months and NULL: the weighted rows of a unit in all of them are within one norm."""
+    sql = f"SELECT {MONTH}, {COST} FROM visits GROUP BY 1"
+    analysis = analysed(sql, pairs=noise is Distribution.LAPLACE, clip=ClipRule(16))
+    assert isinstance(analysis.groups, EnumeratedGroups)
+    assert len(analysis.groups.keys) == 13
     assert analysis.groups_per_unit > 1
-    [whole] = price_noise([analysis], noise, Fraction(2), DELTA)
-    [alone] = price_noise([replace(analysis, groups_per_unit=1)], noise, Fraction(2), DELTA)
-    [one], [other] = whole.choices, alone.choices
-    more = one.selection.scale / other.selection.scale
-    wanted = (
-        analysis.groups_per_unit if noise is Distribution.LAPLACE else analysis.groups_per_unit**0.5
-    )
-    assert float(more) == pytest.approx(float(wanted))
-    assert one.cost(analysis.groups_per_unit) <= 1
+    [one], made = analysis.choices, price_noise([analysis], noise, Fraction(2), DELTA)
+    assert one.rows == 4 * one.whole
+    assert Fraction(2) * (1 - Fraction(1, 2**40)) <= cost_of(made) <= Fraction(2)
+    [bought] = made[0].choices
+    wanted = 2 if noise is Distribution.LAPLACE else 4  # epsilon, and the root of 8·rho
+    assert float(one.spread / bought.selection.scale) == pytest.approx(wanted)
+    # control: if each of four groups were paid for, the same draws would cost four times as much
+    [release] = made
+    unweighted = replace(release, analysis=replace(analysis, clips=None))
+    assert cost_of([unweighted]) > Fraction(7)
+
+
+# rows of a unit in each of its groups
+NORMS: Sequence[Sequence[int]] = (
+    (1,),
+    (1, 1),
+    (1,) * 12,
+    (1,) * 5_000,
+    (2**20,),
+    (2**20, 1),
+    (2**15,) * 33,
+    (7, 1, 3),
+    (2**31 - 1,),
+    (2**31,),
+)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("square", [1, 2, 3, 8, 16, 2**27, 2**28])
+def test_losses_of_all_groups_of_a_unit_are_within_the_price(
+    noise: Distribution, square: int
+) -> None:
+    """Whatever a unit has: its prices in all groups, by its weighted rows in each, sum to the price of one at most."""
+    pure = noise is Distribution.LAPLACE
+    analysis = analysed(PLACES, pairs=pure, clip=ClipRule(square))
+    assert analysis.clips is not None
+    clip = analysis.clips.rows
+    [made] = price_noise([analysis], noise, Fraction(1, 2), DELTA)
+    assert len(made.choices) == 5
+    for bought in made.choices:
+        each, rest = divmod(bought.choice.spread, bought.choice.rows)
+        assert each in {1, 2, 4}
+        assert rest == 0
+        for counts in NORMS:
+            moved = [each * clip.weight(counts) * one for one in counts]
+            losses = [_loss(bought.selection, one) for one in moved]
+            assert sum(losses) <= bought.cost(1)
+            # control: of twice the weight all groups cost more than the price, where it has one that is nearly the clip
+            if 10 * sum(losses) > 9 * bought.cost(1):
+                assert sum(_loss(bought.selection, 2 * one) for one in moved) > bought.cost(1)
+
+
+def _loss(selection: PureSelection | Selection, spread: int) -> Fraction:
+    """What one draw costs of a unit that moves the differences of scores so far."""
+    if isinstance(selection, PureSelection):
+        return selection.eta_for(spread)
+    return selection.rho_for(spread)
+
+
+def test_root_of_the_norm_is_rounded_up_where_noise_is_gaussian() -> None:
+    """One row in each of two groups has the norm B, which is no square: rounded down it would cost more than is paid."""
+    analysis = analysed(PLACES, pairs=False, clip=ClipRule(2))
+    assert analysis.clips is not None
+    clip = analysis.clips.rows
+    squares = sum((clip.weight((1, 1)) * one) ** 2 for one in (1, 1))
+    assert squares == clip.bound
+    assert clip.most**2 < squares <= analysis.choices[0].rows ** 2
 
 
 def test_choices_have_the_distribution_that_was_paid_for() -> None:
@@ -132,6 +201,37 @@ def test_choices_have_the_distribution_that_was_paid_for() -> None:
     ]
     assert not objects(found, exponential(depth, one.selection.scale))
     assert objects(found, exponential(depth, one.selection.scale / 2))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_quantiles_of_listed_groups_have_the_distribution_that_was_paid_for(
+    noise: Distribution,
+) -> None:
+    """In each of twelve months, over counts in parts of rows; with the counts of rows alone it is another one."""
+    sql = f"SELECT {MONTH}, percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(month FROM visit_date)) FROM visits GROUP BY 1"
+    pure = noise is Distribution.LAPLACE
+    analysis = analysed(sql, pairs=pure, clip=ClipRule(16))
+    [release] = price_noise([analysis], noise, Fraction(2) if pure else Fraction(1, 2), DELTA)
+    [one] = release.choices
+    rows = {1: [3, 9, 1, 14, 0, 7], 2: [0, 0, 40, 1, 2, 3]}
+    whole, buckets = one.choice.whole, one.choice.histogram.candidates
+    parts = [((key,), [many * whole for many in counts]) for key, counts in rows.items()]
+    histograms, stream = _histogram(release, *parts), Stream("months")
+    chances = flipping if pure else exponential
+    found: dict[int, list[int]] = {key: [] for key in rows}
+    answers = {one.choice.histogram.answer(place): place for place in range(buckets)}
+    for _ in range(4_000):
+        [values] = draw_choices([(key,) for key in rows], histograms, [one], stream).values
+        for key, value in zip(rows, values, strict=True):
+            found[key].append(answers[value])
+    for key, counts in rows.items():
+        padded = [*counts, *[0] * (buckets - len(counts))]
+        in_parts, in_rows = (
+            [int(u) for u in bucket_scores([unit * many for many in padded], one.question.aim)]
+            for unit in (whole, 1)
+        )
+        assert not objects(found[key], chances(in_parts, one.selection.scale))
+        assert objects(found[key], chances(in_rows, one.selection.scale))
 
 
 def test_pure_choices_among_few_have_the_distribution_of_permute_and_flip() -> None:
@@ -299,6 +399,40 @@ def test_rank_errors_hold_in_95_of_100_draws() -> None:
         missed[away > error] += 1
     assert 0 < error < 20 * buckets
     assert missed[True] <= 20
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_rank_errors_of_weighted_counts_are_in_rows(noise: Distribution) -> None:
+    """As those of a table of one row per unit at the same price, times the clip; draws are within them."""
+    price, pure = Fraction(1, 3), noise is Distribution.LAPLACE
+
+    def priced(clip: int) -> ReleaseNoise:
+        analysis = analysed(PLACES, pairs=pure, clip=ClipRule(clip**2))
+        [release] = price_noise([analysis], noise, price, DELTA)
+        return release
+
+    for clip in (1, 4, 16):
+        release = priced(clip)
+        for one in release.choices:
+            plain = replace(one.choice, rows=clip, whole=1)
+            buy = pure_choice if pure else zcdp_choice
+            before = buy(plain, price / 5, 1).rank_error
+            # of counts in rows a part of a row is a whole one: that is all that they differ by
+            assert before - 3 <= one.rank_error <= before + 1
+    median = priced(16).choices[0]
+    histogram = median.choice.histogram
+    counts = [20 * 2**16] * histogram.candidates
+    table, stream = (
+        {histogram: ExactHistogram({(1,): (range(len(counts)), counts)})},
+        Stream("rows"),
+    )
+    places = {histogram.answer(place): place for place in range(histogram.candidates)}
+    missed = 0
+    for _ in range(200):
+        [[value]] = draw_choices([(1,)], table, [median], stream).values
+        place, middle = places[value], 10 * histogram.candidates
+        missed += max(20 * place - middle, middle - 20 * (place + 1), 0) > median.rank_error
+    assert missed <= 10
 
 
 def test_texts_of_chosen_values_are_those_of_their_types() -> None:

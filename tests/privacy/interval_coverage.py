@@ -14,8 +14,9 @@ from noise.streams import Stream
 from sensitivity.analyses import analysed
 
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Distribution, ReleaseNoise, price_noise
-from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
+from gateway.noise.allocation import Distribution, Drawn, ReleaseNoise, price_noise
+from gateway.noise.least_squares import FittedNoise
+from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
 from gateway.plan.formulas import (
     AggregateRef,
     AtLeast,
@@ -122,10 +123,12 @@ def _measured(measurement: Measurement, people: int) -> int:
             return sum(one - lattice.middle for one in everybody)
 
 
-def narrower(noise: Mechanism, factor: int) -> Mechanism:
+def narrower(noise: Drawn, factor: int) -> Drawn:
     """Noise of a standard deviation that is so many times smaller."""
     match noise:
         case DiscreteLaplace(scale):
             return replace(noise, scale=scale / factor)
         case DiscreteGaussian(variance):
             return replace(noise, variance=variance / factor**2)
+        case FittedNoise(cell):
+            return replace(noise, noise=DiscreteGaussian(cell.variance / factor**2))

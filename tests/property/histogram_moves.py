@@ -21,29 +21,48 @@ def counts_of(histogram: ExactHistogram) -> Counts:
 
 
 def too_far(before: Sequence[Counts], after: Sequence[Counts], analysis: Analysis) -> Iterator[str]:
-    """Where one unit more takes a row away, adds more than R to a group, or is in more than G groups."""
-    groups = analysis.groups
-    for place, (old, new) in enumerate(zip(before, after, strict=True)):
-        listed = set(groups.keys) if isinstance(groups, EnumeratedGroups) else {*old, *new}
-        moved = 0
-        for key in {*old, *new} & listed:
-            was, now = old.get(key, {}), new.get(key, {})
-            by = [now.get(one, 0) - was.get(one, 0) for one in {*was, *now}]
-            moved += any(by)
-            if min(by) < 0:
-                yield f"histogram {place + 1} of {key}: a bucket has fewer rows"
-            if sum(by) > analysis.rows:
-                yield f"histogram {place + 1} of {key}: {sum(by)} > {analysis.rows}"
-        if moved > analysis.groups_per_unit:
-            yield f"histogram {place + 1}: {moved} groups > {analysis.groups_per_unit}"
+    """Where one unit more takes a row away, or adds more than declared: to a group, to all groups, or to too many."""
+    groups, clips = analysis.groups, analysis.clips
+    for place, (old, new) in enumerate(zip(before, after, strict=True), 1):
+        keys = {*old, *new}
+        if clips is None and isinstance(groups, EnumeratedGroups):
+            keys &= set(groups.keys)
+        by = {key: _changes(old.get(key, {}), new.get(key, {})) for key in keys}
+        for key, changes in by.items():
+            if min(changes) < 0:
+                yield f"histogram {place} of {key}: a bucket has fewer rows"
+        added = [sum(one) for one in by.values()]
+        if clips is None:
+            yield from (
+                f"histogram {place}: {one} > {analysis.rows}"
+                for one in added
+                if one > analysis.rows
+            )
+            if sum(map(bool, added)) > analysis.groups_per_unit:
+                yield f"histogram {place}: more than {analysis.groups_per_unit} groups"
+            continue
+        if (squares := sum(one * one for one in added)) > clips.rows.bound:
+            yield f"histogram {place}: squares of {squares} > {clips.rows.bound}"
+        if not clips.rows.squares and sum(added) > clips.rows.most:
+            yield f"histogram {place}: {sum(added)} > {clips.rows.most}"
+
+
+def _changes(was: Mapping[int, int], now: Mapping[int, int]) -> list[int]:
+    return [now.get(one, 0) - was.get(one, 0) for one in {*was, *now}]
 
 
 def fully_moved(
     before: Sequence[Counts], after: Sequence[Counts], analysis: Analysis
 ) -> Iterator[str]:
-    """Whether a group was moved by all of R."""
+    """Whether a histogram was moved by nine tenths of what it may move by."""
+    clips = analysis.clips
     for old, new in zip(before, after, strict=True):
-        for key in {*old, *new}:
-            was, now = old.get(key, {}), new.get(key, {})
-            if sum(now.values()) - sum(was.values()) == analysis.rows:
-                yield "histogram"
+        added = [sum(_changes(old.get(key, {}), new.get(key, {}))) for key in {*old, *new}]
+        if clips is None:
+            moved, most = max(added, default=0), analysis.rows
+        elif clips.rows.squares:
+            moved, most = sum(one * one for one in added), clips.rows.bound
+        else:
+            moved, most = sum(added), clips.rows.most
+        if 10 * moved >= 9 * most:
+            yield "histogram"

@@ -111,6 +111,20 @@ _STATEMENTS: Final = (
     """SELECT LEAST(n, 3) AS few, COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t
     GROUP BY 1""",
     """SELECT MIN(region), MAX(region) FROM patients WHERE smoker""",
+    # rows that meet several rows of a public table
+    """SELECT COUNT(*), SUM(v.cost), AVG(v.weight), COUNT(c.code) FROM visits v JOIN codes c ON c.chapter = v.diagnosis""",
+    """SELECT c.code, v.diagnosis, COUNT(*), COUNT(DISTINCT v.patient_id), COUNT(DISTINCT c.code) FROM visits v
+    LEFT JOIN codes c ON c.chapter = v.diagnosis AND c.code <> 'J' GROUP BY 1, 2""",
+    """SELECT p.smoker, COUNT(*), SUM(p.income) FILTER (WHERE r.population > 0) FROM patients p
+    JOIN regions r ON r.capital = p.name GROUP BY 1""",
+    """SELECT COUNT(*), SUM(r.population) FROM patients p JOIN regions r ON r.population = p.birth_year""",
+    """SELECT COUNT(*), SUM(a.cost) FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.cost < b.cost
+    JOIN codes c ON c.chapter = a.diagnosis""",
+    """SELECT COUNT(*), VAR_POP(a.cost) FROM visits a JOIN (SELECT v.patient_id, c.code FROM visits v JOIN codes c
+    ON c.chapter = v.diagnosis) t ON t.patient_id = a.patient_id WHERE t.code > 'J'""",
+    """SELECT t.code, COUNT(*) FROM (SELECT DISTINCT v.patient_id, c.code FROM visits v JOIN codes c
+    ON c.chapter = v.diagnosis) t GROUP BY 1""",
+    """SELECT region, smoker, COUNT(*) FROM patients JOIN codes ON chapter = name GROUP BY 1, 2""",
 )
 
 

@@ -275,7 +275,8 @@ def test_digests_of_another_choice_of_groups_are_not_found() -> None:
     """Golden: releases made when groups were chosen by the key alone have the first names, and are not combined."""
     before = ["74e27deab10b6409", "28ce1454127762d5", "b44676e3a3ab9974"]
     before += ["84628b775f9a49da"]  # when rows were cut to R
-    now = ["3f3bdfcc85478145", "05f5ef0e91c30043", "89632efac469783c"]
+    before += ["89632efac469783c"]  # when histograms were
+    now = ["3f3bdfcc85478145", "05f5ef0e91c30043", "7ab9e7f0e791ce8a"]
     assert [one[:16] for one in _of_sampled()] == now
     assert not set(before) & set(now)
 

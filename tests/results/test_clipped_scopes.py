@@ -1,5 +1,7 @@
 """What an answer says of the weights of units: where they hold, and what is not known of them."""
 
+from functools import partial
+
 from binding.clinic import CLINIC
 from laws import for_each
 
@@ -18,8 +20,12 @@ def analyzed(sql: str, *, pairs: bool = False) -> list[AnalyzedRelease]:
     return [
         analyze_grouping_sets(
             one.plan,
-            lambda plan: analyze_release(
-                plan, pairs=pairs, enumerated_groups=100, min_units=10, clip=ClipRule(8)
+            partial(
+                analyze_release,
+                pairs=pairs,
+                enumerated_groups=100,
+                min_units=10,
+                clip=ClipRule(8),
             ),
         )
         for one in bound.releases
@@ -45,6 +51,11 @@ def scopes(sql: str, *, pairs: bool = False) -> list[tuple[str, float]]:
         ("SELECT COUNT(*) FROM patients", []),
         ("SELECT region, AVG(income) FROM patients GROUP BY region", []),
         ("SELECT COUNT(DISTINCT patient_id) FROM visits", []),
+        (
+            "SELECT diagnosis, MAX(cost) FROM visits GROUP BY diagnosis",
+            ["visits by visits.diagnosis"],
+        ),
+        ("SELECT MEDIAN(income), MODE() WITHIN GROUP (ORDER BY region) FROM patients", []),
     ],
 )
 def test_scope_is_told_where_units_have_weights(sql: str, over: list[str]) -> None:

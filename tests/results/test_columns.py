@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from binding.clinic import CLINIC
+from noise.mechanisms import mechanisms
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
@@ -30,7 +31,7 @@ def _told(noise: Distribution, become: Callable[[Mechanism], AnyNoise]) -> Answe
     one_set = partial(analyze_release, pairs=False, enumerated_groups=10_000, min_units=1)
     made = analyze_grouping_sets(step.plan, one_set)
     [drawn] = price_noise(made.parts, noise, Fraction(1, 4), Fraction(0))
-    part = replace(drawn, noises=tuple(map(become, drawn.drawn)))
+    part = replace(drawn, noises=tuple(map(become, mechanisms(drawn))))
     table = NoisyTable(((),), ((5,),), part.noises)
     release = roll_up(PricedRelease(made, (part,)), [table])
     [column] = answer_columns(

@@ -7,17 +7,18 @@ from inspect import getsource
 from statistics import pstdev
 
 import pytest
+from noise.mechanisms import mechanisms
 from noise.streams import Stream
 from sensitivity.analyses import plan_of
 
 import gateway.results.simulation
 from gateway.exact import ExactTable
-from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
+from gateway.noise.add_noise import NoisyTable, add_noise
 from gateway.noise.allocation import Distribution, price_noise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.convolution import SummedNoise
 from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
-from gateway.results.simulation import parts_of, simulate_release, unweighted_release
+from gateway.results.simulation import simulate_release, unweighted_release
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets
@@ -51,21 +52,21 @@ def _released(
     return roll_up(release, tables), tuple(tables)
 
 
-@pytest.mark.parametrize("sql", PLANS)
 @pytest.mark.parametrize("noise", list(Distribution))
-def test_parts_are_those_of_which_the_release_was_put_together(
-    sql: str, noise: Distribution
-) -> None:
-    """Each table that was measured is found again, to the last integer."""
-    release, tables = _released(sql, noise, Stream(f"parts {sql}"))
-    assert parts_of(release) == tables
-
-
-def test_part_that_no_set_has_as_it_is_is_a_bug() -> None:
-    """Nothing is simulated from what is not there."""
-    release, _ = _released(PLANS[2], Distribution.LAPLACE, Stream("missing"))
-    with pytest.raises(MismatchedDraws, match="none of its grouping sets"):
-        parts_of(replace(release, levels=release.levels[1:]))
+def test_groups_that_the_answer_leaves_out_are_in_simulated_totals(noise: Distribution) -> None:
+    """Totals have the NULL groups that are not shown, in each simulation too."""
+    release, tables = _released(PLANS[1], noise, Stream("hidden"))
+    hidden = frozenset(range(len(release.priced.rolled.plan.keys)))
+    rolled = replace(release.priced, rolled=replace(release.priced.rolled, hidden=hidden))
+    shown = roll_up(rolled, tables)
+    assert shown.rows < release.rows
+    for one in simulate_release(shown, 3, Stream(f"hidden {noise}")):
+        assert [len(level.table.keys) for level in one.levels] == [
+            len(level.table.keys) for level in shown.levels
+        ]
+        assert one.levels[-1].table.measured == tuple(
+            (sum(each),) for each in one.tables[0].measured
+        )
 
 
 @pytest.mark.parametrize("noise", list(Distribution))
@@ -87,7 +88,7 @@ def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Distributi
 def test_simulations_are_as_far_off_as_the_noise_is_wide(noise: Distribution) -> None:
     """The spread of 4,000 values around what was released is the noise's own, within 10 % (chance below 1e-8)."""
     release, (table,) = _released(PLANS[0], noise, Stream("spread"))
-    runs = [parts_of(one)[0] for one in simulate_release(release, 800, Stream(f"spread {noise}"))]
+    runs = [one.tables[0] for one in simulate_release(release, 800, Stream(f"spread {noise}"))]
     for place, own in enumerate(table.noises):
         column = table.measured[place]
         moves = [
@@ -104,12 +105,12 @@ def test_simulations_of_what_was_topped_up_move_by_the_mixed_noise(noise: Distri
     """And totals of earlier groups by theirs: the spread of 4,000 values is within 10 % (chance below 1e-8)."""
     release, (table,) = _released(PLANS[0], noise, Stream("topped"))
     [part] = release.priced.parts
-    first, *rest = part.drawn
+    first, *rest = mechanisms(part)
     mixed: AnyNoise = combine_draws((), first, (), first)[1]
     noises = (mixed, *(SummedNoise(one, 3) for one in rest))
     topped = replace(release.priced, parts=(replace(part, noises=noises),))
     release = roll_up(topped, [replace(table, noises=noises)])
-    runs = [parts_of(one)[0] for one in simulate_release(release, 800, Stream(f"topped {noise}"))]
+    runs = [one.tables[0] for one in simulate_release(release, 800, Stream(f"topped {noise}"))]
     for place, own in enumerate(noises):
         moves = [
             one - there

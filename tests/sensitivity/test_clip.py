@@ -22,6 +22,7 @@ from gateway.sensitivity.clip import (
     DECLARED_CLIP,
     LARGEST_CLIP,
     MOST_ROWS,
+    TOTAL_PARTS,
     Clip,
     ClipRule,
     Clips,
@@ -52,9 +53,12 @@ _LAPLACE, _GAUSSIAN, *_DECLARED = (
 _NAMES = ["laplace", "gaussian", "laplace declared", "gaussian declared"]
 _both = pytest.mark.parametrize("analysis", [_LAPLACE, _GAUSSIAN, *_DECLARED], ids=_NAMES)
 _clips = st.builds(
-    lambda square, squares: Clip(square, squares=squares, bits=weight_bits(square)),
+    lambda square, squares, groups: Clip(
+        square, squares=squares, bits=weight_bits(square)
+    ).with_total(TOTAL_PARTS * groups if squares else 0),
     st.integers(1, 2**40),
     st.booleans(),
+    st.sampled_from([0, 0, 1, 4, 100]),
 )
 _counts = st.lists(st.one_of(st.integers(1, 50), st.integers(1, 2**31)), min_size=1, max_size=50)
 
@@ -117,9 +121,11 @@ def test_weight_is_the_largest_that_keeps_the_norm_within_its_limit(
     weight = clip.weight(counts)
     assert 0 <= weight <= clip.whole
     norm = sum(one * one for one in counts) if clip.squares else sum(counts) ** 2
-    assert weight**2 * norm <= clip.bound
+    if clip.total:
+        norm = 16 * norm + -(-(sum(counts) ** 2) // clip.groups)
+    assert weight**2 * norm <= clip.limit
     if sum(counts) <= MOST_ROWS and weight < clip.whole:
-        assert (weight + 1) ** 2 * norm > clip.bound
+        assert (weight + 1) ** 2 * norm > clip.limit
 
 
 @settings(max_examples=draws(300), deadline=None, derandomize=True)
@@ -133,7 +139,8 @@ def test_contribution_stays_within_every_declared_bound(
     weighted = [clip.weight(counts) * one for one in added]
     norm = clip.norm(row)
     assert max(map(abs, weighted)) <= clip.most * row < 2**61
-    assert sum(one * one for one in weighted) <= norm.squares
+    total = Fraction(sum(weighted) ** 2, clip.total) if clip.total else 0
+    assert sum(one * one for one in weighted) + total <= norm.squares
     if norm.added is not None:
         assert sum(map(abs, weighted)) <= norm.added
 
@@ -378,3 +385,29 @@ def test_declared_clip_is_at_most_the_largest_and_at_least_one() -> None:
         assert ClipRule(2**20).of_rows(7, 3, squares=squares).square == 2**20
     assert ClipRule().of_rows(7, 3, squares=True).square == 7**2 * 3
     assert ClipRule().of_rows(7, 3, squares=False).square == (7 * 3) ** 2
+
+
+@settings(max_examples=draws(300), deadline=None, derandomize=True)
+@given(st.integers(1, 2**28), st.integers(1, 20), _counts)
+def test_unit_within_the_clip_counts_in_full_beside_a_total(
+    square: int, groups: int, counts: list[int]
+) -> None:
+    """In at most G groups, the norm that counts in full is the same with a total and without one."""
+    few = [min(one, 2**13) for one in counts[:groups]]
+    alone = Clip(square, squares=True, bits=weight_bits(square))
+    with_total = alone.with_total(TOTAL_PARTS * groups)
+    if sum(one * one for one in few) <= square:
+        assert alone.weight(few) == alone.whole
+        assert with_total.weight(few) == with_total.whole
+
+
+def test_total_is_for_gaussian_noise_alone() -> None:
+    """Weights for Laplace's noise bound another sum."""
+    with pytest.raises(ValueError, match="Gaussian"):
+        Clip(4, squares=False).with_total(16)
+    for measured in (Slot((), 3, total=16), Slot((), 3, SQUARES.norm(3), 16)):
+        with pytest.raises(UnboundedSum):
+            measured.delta1(1)
+
+
+SQUARES = Clip(4, squares=True).with_total(16)

@@ -157,7 +157,8 @@ def test_set_that_is_there_twice_is_measured_once() -> None:
 def test_total_is_measured_when_no_group_is_listed() -> None:
     """The sum of nothing would be an exact 0."""
 
-    def nothing_listed(plan: Aggregate) -> Analysis:
+    def nothing_listed(plan: Aggregate, /, *, total: bool = False) -> Analysis:
+        assert not total
         found = analyze_release(plan, pairs=True, enumerated_groups=10_000, min_units=10)
         return replace(found, groups=EnumeratedGroups(())) if plan.keys else found
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from fix_permissions import EVERY_LEVEL
 from laws import for_each
 from sensitivity.analyses import analysed, plan_of
 
@@ -11,6 +12,7 @@ from gateway.plan.aggregates import Aggregate
 from gateway.plan.node import Node
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.rewrite import rewrite_plan, without_conditions
+from gateway.policy.generalization import generalize
 from gateway.regions.scope import scope_of
 from gateway.release_cache.fingerprints import adds_up, bounding_of, slot_digest
 from gateway.sensitivity.analysis import Analysis
@@ -143,6 +145,16 @@ def test_row_rules_are_a_part_of_what_a_histogram_is_of() -> None:
     assert len({all_rows, north, south}) == 3
     # the negative control: what is measured and how it is bounded are the same, so the rows alone tell them apart
     assert all_rows[1:] == north[1:] == south[1:]
+
+
+def test_levels_are_a_part_of_what_a_histogram_is_of() -> None:
+    """Who may group by a coarser level has norms over the coarser groups."""
+    fine = without_conditions(
+        plan_of("SELECT visit_date, COUNT(*) FROM visits GROUP BY visit_date")
+    )
+    coarse = generalize(fine, EVERY_LEVEL)
+    assert named(of_plan(coarse)) != named(of_plan(fine))
+    assert named(of_plan(coarse)) == named(of_plan(generalize(fine, EVERY_LEVEL)))
 
 
 def test_norms_of_rows_that_depend_on_constants_are_not_counted() -> None:

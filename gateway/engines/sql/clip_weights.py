@@ -3,13 +3,13 @@
     units     for each unit and group: its integers, and n, the number of its rows
     norms     for each unit: N and Q of its rows, and k, the number of its groups; DuckDB by an aggregate that is
               joined, which is faster there than a window; PostgreSQL by windows
-    guesses   for each norm the weight as doubles have it
+    guesses   for each norm the weight as doubles have it; with a total 16·Q + N²/G instead of Q
     weighed   the integers of every unit and group beside the weights of that unit
 
-INVARIANT: a weight w is given only where whole numbers say w·w·Q ≤ B. The double is a guess, and so is its
+INVARIANT: a weight w is given only where whole numbers say w·w·Q ≤ B, or with a total the same of 16·Q + N²/G and 16·B. The double is a guess, and so is its
 predecessor; where both are too large the weight is 0. Laplace's weights are quotients of whole numbers.
 INVARIANT: nothing overflows, whatever a unit has: n is cut to 2^31 - 1 before it is squared, N and Q are cut before
-they become BIGINTs, and products of a guess are below 2^63. docs/proofs/clipping.md.
+they become BIGINTs, and products of a guess are below 2^63. docs/proofs/clipping.md, docs/proofs/levels.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +23,12 @@ from gateway.engines.sql.partial_select import UNIT, Dialect, Sql
 from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import WHOLE as BIGINT
 from gateway.engines.sql.pieces import infix
-from gateway.sensitivity.clip import MOST_ROWS, Clip
+from gateway.sensitivity.clip import MOST_ROWS, TOTAL_PARTS, Clip
 
 ROWS: Final = "n"
 """The column of `units` with the number of rows."""
 _MOST_NORM: Final = 2**62
+_MOST_PARTS: Final = 2**57  # 16 of these are above every limit
 
 
 @dataclass(frozen=True)
@@ -125,20 +126,26 @@ def _weights(
     there = norms.subquery("norms")
     kept = [there.c[name] for name in names]
     needed = dict.fromkeys(one for each in families for one in (each.added, each.squares))
+    compared = {
+        one.name: joint_norm(dialect, one.clip, there.c[one.added], there.c[one.squares])
+        for one in families
+        if one.clip.squares
+    }
     guesses = [
-        guess_weight(one.clip, there.c[one.squares]).label(f"g_{one.name}")
+        guess_weight(one.clip, compared[one.name]).label(f"g_{one.name}")
         for one in families
         if one.clip.squares
     ]
+    norms_ = [made.label(f"j_{name}") for name, made in compared.items()]
     measured = [there.c[name] for name in needed if name in there.c]
-    guessed = select(*kept, *measured, *guesses)
+    guessed = select(*kept, *measured, *norms_, *guesses)
     if dialect == "postgresql":
         guessed = guessed.offset(own_integer(0))
     beside = guessed.subquery("guesses")
     weights = [
         (
             proven_weight(
-                one.clip, beside.c[one.added], beside.c[one.squares], beside.c[f"g_{one.name}"]
+                one.clip, beside.c[one.added], beside.c[f"j_{one.name}"], beside.c[f"g_{one.name}"]
             )
             if one.clip.squares
             else divided_weight(dialect, one.clip, beside.c[one.added])
@@ -151,16 +158,28 @@ def _weights(
     return made.subquery("weights")
 
 
+def joint_norm(dialect: Dialect, clip: Clip, added: Sql, squares: Sql) -> Sql:
+    """Q, or with a total 16·Q + ⌈N²/G⌉, cut where no weight is left: 16·Q to 2^61, and N² is below 2^62."""
+    if not clip.total:
+        return squares
+    few = cast(func.least(added, own_integer(MOST_ROWS)), BigInteger())
+    cells = cast(func.least(squares, own_integer(_MOST_PARTS)), BigInteger())
+    divided, groups = "//" if dialect == "duckdb" else "/", own_integer(clip.groups)
+    up = infix(infix(few, "*", few, BIGINT), "+", own_integer(clip.groups - 1), BIGINT)
+    parts = infix(cells, "*", own_integer(TOTAL_PARTS), BIGINT)
+    return _cut(infix(parts, "+", infix(up, divided, groups, BIGINT), BIGINT))
+
+
 def guess_weight(clip: Clip, squares: Sql) -> Sql:
-    """The root of B/Q as doubles have it, from 0 to 2^f."""
+    """The root of B/Q as doubles have it, from 0 to 2^f; with a total of 16·B and its norm."""
     below: Sql = cast(func.greatest(squares, own_integer(1)), Double())
-    root = func.floor(func.sqrt(cast(own_integer(clip.bound), Double()) / below))
+    root = func.floor(func.sqrt(cast(own_integer(clip.limit), Double()) / below))
     return cast(func.least(root, cast(own_integer(clip.whole), Double())), BigInteger())
 
 
 def proven_weight(clip: Clip, added: Sql, squares: Sql, guess: Sql) -> Sql:
     """The guess, or the number below it, where whole numbers say that it is small enough; else 0."""
-    bound, less = own_integer(clip.bound), infix(guess, "-", own_integer(1), BIGINT)
+    bound, less = own_integer(clip.limit), infix(guess, "-", own_integer(1), BIGINT)
     return case(
         (added > own_integer(MOST_ROWS), own_integer(0)),
         (_times_squares(guess, squares) <= bound, guess),

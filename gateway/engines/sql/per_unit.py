@@ -31,6 +31,7 @@ from gateway.errors import Code, Unbounded
 from gateway.functions.range_arithmetic import Range
 from gateway.plan.aggregates import ORDERED, Measure, WindowCall
 from gateway.plan.fields import TEXT
+from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal, Scalar
 from gateway.plan.sql_text import decimal_sql
 from gateway.ranges.lattice import person_lattice
@@ -94,20 +95,14 @@ def unit_window(
     ranges: Mapping[str, Range],
     rows: int | None,
     *,
-    unit: Sql,
+    unit: Sql | None,
 ) -> Sql:
-    """One window function over the rows of a unit, whatever its partition says."""
-    partition = [unit, *(expressions.key(one) for one in call.partition)]
-    order = []
-    keys = [(expressions.key(one), down) for one, down in call.order]
-    if call.function == "sample_number":
-        # with the unit, so that no value decides for all persons whether its row is in the sample
-        order.append(hash_order("", [unit, *(one for one, _ in keys)]))
-    order += [nulls_first(one.desc()) if down else nulls_last(one.asc()) for one, down in keys]
-    if dialect == "duckdb":
-        # where the key of a decimal is a double, decimals that tie need not be the same
-        exact = [one for one, _ in call.order if one.type.family is Family.EXACT]
-        order += [nulls_last(expressions.sql(one).asc()) for one in exact]
+    """One window function over the rows of a unit, whatever its partition says; public rows have none."""
+    if unit is None and call.function != "sample_number":
+        raise BrokenPlan("a window over rows of nobody")
+    mine = [] if unit is None else [unit]
+    partition = [*mine, *(expressions.key(one) for one in call.partition)]
+    order = _window_order(dialect, expressions, call, mine)
     frame = None
     if call.frame is not None and call.function not in ORDERED:
         frame = (_place(call.frame[0]), _place(call.frame[1]))
@@ -140,6 +135,22 @@ def unit_window(
             number = expressions.lattice(total)
             added, many = over_unit(func.sum(number)), over_unit(func.count(number))
             return _scaled(dialect, call, total, added, many=many, rows=rows)
+
+
+def _window_order(
+    dialect: Dialect, expressions: Expressions, call: WindowCall, unit: list[Sql]
+) -> list[Sql]:
+    keys = [(expressions.key(one), down) for one, down in call.order]
+    order = []
+    if call.function == "sample_number":
+        # with the unit, so that no value decides for all persons whether its row is in the sample
+        order.append(hash_order("", [*unit, *(one for one, _ in keys)]))
+    order += [nulls_first(one.desc()) if down else nulls_last(one.asc()) for one, down in keys]
+    if dialect == "duckdb":
+        # where the key of a decimal is a double, decimals that tie need not be the same
+        exact = [one for one, _ in call.order if one.type.family is Family.EXACT]
+        order += [nulls_last(expressions.sql(one).asc()) for one in exact]
+    return order
 
 
 def cap_sum(dialect: Dialect, s: Sql, n: Sql, most: Sql) -> Sql:

@@ -262,7 +262,7 @@ class Relations:
         columns = dict(below.columns)
         for name, call in node.items:
             columns[name] = unit_window(
-                self.dialect, expressions, call, ranges, rows, unit=below.owned
+                self.dialect, expressions, call, ranges, rows, unit=below.unit
             )
         return RelationSql(below.source, columns, below.unit).nested(self.name())
 

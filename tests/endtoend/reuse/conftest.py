@@ -11,7 +11,7 @@ from gateway.postgres_server import Lease
 
 @pytest.fixture(scope="session")
 def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, pure=96, zcdp=41, found=1, modest=1, audited=37) as one:
+    with opened(sample_server, servers, pure=96, zcdp=44, found=1, modest=1, audited=37) as one:
         yield one
 
 

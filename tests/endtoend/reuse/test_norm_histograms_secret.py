@@ -76,7 +76,7 @@ def _mine(there: World) -> None:
         assert once["rows"]
     there.asks("/v1/query", _ALL, fresh=True)
     there.asks("/v1/query", own)
-    there.reads("/v1/queries?limit=8")
+    there.reads("/v1/queries?limit=6")
     there.reads_budget()
     there.asks_on_the_wire(
         f"EXPLAIN {_ALL} WHERE cost > 7",
@@ -88,7 +88,7 @@ def _mine(there: World) -> None:
         f"DECLARE c CURSOR FOR {_FILTERED}",
         "FETCH ALL FROM c",
         "COMMIT",
-        "SELECT sql, outcome, charged_epsilon FROM gateway.queries ORDER BY at DESC LIMIT 9",
+        "SELECT sql, outcome, charged_epsilon FROM gateway.queries ORDER BY at DESC LIMIT 6",
         own,
     )
 

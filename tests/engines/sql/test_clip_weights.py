@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import isqrt
 from typing import Any
 
@@ -29,7 +30,12 @@ from sqlalchemy.dialects import postgresql
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.engines.sql import clip_weights
-from gateway.engines.sql.clip_weights import divided_weight, guess_weight, proven_weight
+from gateway.engines.sql.clip_weights import (
+    divided_weight,
+    guess_weight,
+    joint_norm,
+    proven_weight,
+)
 from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.per_unit import own_integer
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
@@ -40,7 +46,9 @@ __all__ = ["database"]
 SEEDS = draws(12, fewest=6)
 LISTED = (1, 2, 3, 4)
 LINE, SQUARE = (Clip(4, squares=squares) for squares in (False, True))
+WITH_TOTAL = SQUARE.with_total(16)
 _both = pytest.mark.parametrize("clip", [LINE, SQUARE], ids=["laplace", "gaussian"])
+_Answer = Mapping[int | None, Sequence[int]]
 _groups = pytest.mark.parametrize("least", [None, 2], ids=["listed", "found"])
 
 
@@ -139,6 +147,13 @@ def test_weighted_release_is_the_same_without_a_count_of_values(
         assert database.answer(replace(fewer, rows_per_unit=1_000)) == expected
 
 
+def _joint(before: _Answer, after: _Answer, place: int) -> Fraction:
+    """Squares of the moves of listed cells, and that of their total with the weight that its noise gives it."""
+    none = [0] * 8
+    moves = [after.get(key, none)[place] - before.get(key, none)[place] for key in LISTED]
+    return sum(one**2 for one in moves) + Fraction(sum(moves) ** 2, WITH_TOTAL.total)
+
+
 def moved(database: Database, wanted: BoundedRelease, of: Analysis, seed: int) -> set[str]:
     """Which bounds one unit more exceeds, in the groups that can come back."""
     rows, draw = some_rows(seed), random.Random(seed)  # noqa: S311 - a table of a test
@@ -158,6 +173,8 @@ def moved(database: Database, wanted: BoundedRelease, of: Analysis, seed: int) -
             found.add("group")
         if sum(change**2 for change in changes) > slot.delta2_squared(G):
             found.add("squares")
+        if place != 3 and _joint(before, after, place) > slot.delta2_squared(G):
+            found.add("total")
         bounded = slot.norm is None or slot.norm.added is not None
         if bounded and sum(changes) > slot.delta1(G):
             found.add("sum")
@@ -172,7 +189,29 @@ def test_one_unit_moves_a_weighted_answer_by_no_more_than_declared(
     """Per group, in the sum for Laplace's noise, in the sum of squares for both, whatever the order of rows."""
     of = clipped(clip, least)
     wanted = replace(bound_release(of, now=NOON, proven={}), least_units=None)
-    assert not any(moved(database, wanted, of, seed) for seed in range(SEEDS))
+    assert not any(moved(database, wanted, of, seed) - {"total"} for seed in range(SEEDS))
+
+
+def test_one_unit_moves_cells_and_their_total_by_no_more_than_declared(database: Database) -> None:
+    """As one vector, in which the square of the total is divided by q; by the weights of the calculus."""
+    of = clipped(WITH_TOTAL)
+    wanted = bound_release(of, now=NOON, proven={})
+    for seed in range(SEEDS):
+        assert not moved(database, wanted, of, seed)
+        rows = some_rows(seed)
+        assert database.answer(wanted) != {}
+        database.holds(rows, seed)
+        assert database.answer(wanted) == reference(rows, of)
+
+
+def test_cells_and_their_total_move_too_far_with_weights_of_cells_alone(database: Database) -> None:
+    """The test above notices weights that leave the total out, under the same limit."""
+    of = clipped(WITH_TOTAL)
+    alone = Clips(SQUARE, units_clip(SQUARE, 2))
+    broken = replace(bound_release(of, now=NOON, proven={}), clips=alone)
+    found = [moved(database, broken, of, seed) for seed in range(SEEDS)]
+    assert {"total"} in found
+    assert not any("squares" in one for one in found)
 
 
 _BROKEN: Mapping[str, Any] = {
@@ -193,7 +232,7 @@ def test_one_unit_moves_a_weighted_answer_too_far_when_weights_are_wrong(
     """Each weight that is left out, or is that of another clip, is noticed by the test above."""
     of = clipped(clip)
     wanted = _BROKEN[broken](bound_release(of, now=NOON, proven={}))
-    assert any(moved(database, wanted, of, seed) for seed in range(SEEDS))
+    assert any(moved(database, wanted, of, seed) - {"total"} for seed in range(SEEDS))
 
 
 def test_weights_for_squares_move_a_sum_too_far(database: Database) -> None:
@@ -210,7 +249,7 @@ def test_found_groups_move_too_far_when_a_unit_keeps_all_of_them(database: Datab
     assert of.clips.units is None
     wanted = bound_release(of, now=NOON, proven={})
     broken = replace(wanted, least_units=None, weighted_groups=None)
-    assert any(moved(database, broken, of, seed) for seed in range(SEEDS))
+    assert any(moved(database, broken, of, seed) - {"total"} for seed in range(SEEDS))
 
 
 @pytest.mark.parametrize(
@@ -308,6 +347,31 @@ def test_weight_of_a_norm_is_proven_by_whole_numbers(numbers: Numbers, square: i
     for norm, found in numbers.select(select(there.c.q, weight)):
         assert found**2 * norm <= clip.bound
         exact = min(clip.whole, isqrt(clip.bound // norm))
+        assert found == exact if norm <= 2**53 else exact - 1 <= found <= exact
+
+
+@pytest.mark.parametrize("square", [1, 3, 16, 2**28])
+@pytest.mark.parametrize("total", [16, 160, 16_000])
+def test_weight_beside_a_total_is_proven_by_whole_numbers(
+    numbers: Numbers, square: int, total: int
+) -> None:
+    """w²·(16·Q + ⌈N²/G⌉) ≤ 16·B, up to the largest N and Q, and no larger weight but where doubles have too few digits."""
+    clip = Clip(square, squares=True).with_total(total)
+    edges = _adversarial(clip, square)
+    norms = [(min(one, 2**31 - 1), one) for one in edges]
+    norms += [(isqrt(one), isqrt(one)) for one in edges if one < 2**62]
+    norms += [(2**31 - 1, 2**62), (2**62, 2**62), (2**31, 1), (2**31 - 1, 1)]
+    there = _norms(norms)
+    joint = joint_norm(numbers.dialect, clip, there.c.n, there.c.q)
+    beside = select(there.c.n, there.c.q, joint.label("j")).subquery("joint")
+    weight = proven_weight(clip, beside.c.n, beside.c.j, guess_weight(clip, beside.c.j))
+    for added, squares, found in numbers.select(select(beside.c.n, beside.c.q, weight)):
+        if added > 2**31 - 1:
+            assert found == 0
+            continue
+        norm = 16 * squares + -(-(added**2) // clip.groups)
+        assert found**2 * (16 * squares * clip.groups + added**2) <= clip.limit * clip.groups
+        exact = min(clip.whole, isqrt(clip.limit // norm))
         assert found == exact if norm <= 2**53 else exact - 1 <= found <= exact
 
 

@@ -11,6 +11,7 @@ from engines.plain_expressing import PlainExpressing
 from fix_sample import plain
 from sqlalchemy import URL
 
+from gateway.bounding import bound_joins as joins
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.bounding.licences import Licences
@@ -203,8 +204,12 @@ def test_neighbour_does_not_depend_on_how_rows_are_stored(url: URL, function: st
     assert rows_by(url, node, 3) == rows_by(url, node, 3, backwards=True)
 
 
-def test_join_of_persons_has_no_more_rows_than_one_side_is_cut_to(url: URL) -> None:
-    """Three rows with themselves are nine; cut to two on one side they are six."""
-    found = rows_by(url, squared(), 0)
-    assert found == {1: 6, 2: 4, 3: 1}
+def test_join_of_persons_has_no_more_rows_than_both_sides_are_cut_to(
+    url: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three rows with themselves are nine, whatever is declared; cut to two on both sides they are four."""
+    assert rows_by(url, squared(), 0) == {1: 9, 2: 4, 3: 1}
+    monkeypatch.setattr(joins, "MOST_MET", 2)
+    monkeypatch.setattr(joins, "MOST_PAIRS", 4)
+    assert rows_by(url, squared(), 0) == {1: 4, 2: 4, 3: 1}
     assert rows_by(url, squared(), 4) == rows_by(url, squared(), 4, backwards=True)

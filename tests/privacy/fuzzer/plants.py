@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from gateway.binding import free_select as free
 from gateway.bounding import licences
+from gateway.catalog.tables import ColumnRef
 from gateway.datasets import view
 from gateway.engines import postgresql_preparation
 from gateway.engines.preparation import Chunks
@@ -29,7 +30,7 @@ from gateway.engines.sql.per_unit import own_integer
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant, below_filters
-from gateway.plan.scalars import column_ids
+from gateway.plan.scalars import Ref, Scalar, walk_scalar
 from gateway.policy.generalization import generalize
 from gateway.policy.levels import ReadLevels
 from gateway.sensitivity.clip import Clip
@@ -98,9 +99,9 @@ def levels() -> Iterator[None]:
 
     def with_stored_keys(plan: Aggregate, read: ReadLevels) -> Aggregate:
         made = generalize(plan, read)
-        there = {one.id for one in made.child.fields}
+        there = {(one.id, one.origins) for one in made.child.fields}
         keys = tuple(
-            old if column_ids(old[1]) <= there else new
+            old if _read(old[1]) <= there else new
             for old, new in zip(plan.keys, made.keys, strict=True)
         )
         return replace(made, keys=keys)
@@ -108,6 +109,12 @@ def levels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(view, "generalize", with_stored_keys)
         yield
+
+
+def _read(key: Scalar) -> set[tuple[str, frozenset[ColumnRef]]]:
+    """The columns that a key reads, and what they tell of."""
+    refs = (one.field for one in walk_scalar(key) if isinstance(one, Ref))
+    return {(one.id, one.origins) for one in refs}
 
 
 def _one_table(said: Sentence) -> bool:

@@ -231,6 +231,7 @@ class Relations:
             (1, ("public expression", "(SELECT a / 2 AS a FROM grid)", a, [])),
             (2, ("public cast", f"(SELECT DISTINCT CAST(a AS {cast}) AS code FROM grid)", replace(code, kind=of), [])),
             (1, ("public filter", "(SELECT code, w FROM codes WHERE w < 30)", code, [w])),
+            (5, ("public table by no key", "codes", self._chance.one_of((label, w)), [code, w])),
         ))  # fmt: skip
         met = self._meeting(one, key)
         if met is None:
