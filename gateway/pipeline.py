@@ -26,6 +26,7 @@ from gateway.errors import InternalError, Refusal, Unbounded, UnsupportedSql
 from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import AnalyzedQuery
 from gateway.requests.request import Answer, Estimate, NoticeDetail
+from gateway.results.clipped_scopes import clipped_scopes
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
@@ -105,6 +106,7 @@ def release_query(
     require_new_key(query, services.journal)
     query, bought = _clip_query(services, dataset, bound, query, cancelled)
     query = price_for_accuracy(query, services.journal)
+    record.set_clipped(clipped_scopes(query.releases, query.histograms))
     with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
         bill = _charge_query(services, dataset, query, source, record)
         done = execute_query(

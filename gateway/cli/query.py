@@ -20,7 +20,7 @@ from gateway.cli.output import print_table, print_warning, printable
 from gateway.errors import Code, OperatorError
 from gateway.frontends.rest.gateway_api import QueryApi
 from gateway.frontends.rest.response import answer_body
-from gateway.intervals.digits import end_texts, margin_text, value_text
+from gateway.intervals.digits import end_texts, margin_text, share_text, value_text
 from gateway.policy.in_force import Cause
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import estimate_json
@@ -191,12 +191,18 @@ def _are_numbers(ends: Any) -> bool:  # noqa: ANN401  # JSON
 
 def _print_estimate(body: dict[str, Any]) -> None:
     header, rows = ["column", "± 95 %"], []
-    promised = any("promised_margin" in one for one in body["columns"])
+    promised, lost = (
+        any(name in one for one in body["columns"]) for name in ("promised_margin", "expected_loss")
+    )
     for one in body["columns"]:
         rows.append([printable(one["name"]), _expected(one["expected_margin_95"])])
         if promised:
             rows[-1].append(_expected(one.get("promised_margin")))
-    print_table([*header, "± as asked"] if promised else header, rows)
+        if lost:
+            share = one.get("expected_loss")
+            rows[-1].append(share_text(share) if isinstance(share, int | float) else "")
+    header += ["± as asked"] * promised + ["loss"] * lost
+    print_table(header, rows)
     print(f"\nprice: epsilon {_number(body['price'])}; nothing was run or charged")
     if body["reused"] is not None:
         print("it would be answered from an earlier release")

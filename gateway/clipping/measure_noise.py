@@ -28,17 +28,23 @@ def measure_noises(part: Analysis) -> tuple[MeasureNoise, ...]:
 def _noises(part: Analysis, formula: Formula) -> Iterator[MeasureNoise]:
     match formula:
         case Linear():
-            sums = [hypot(one.reach, one.middle) / _typical(one) for one in _summed(part, formula)]
-            yield MeasureNoise(max(sums)) if sums else COUNT
+            yield sum_noise(_summed(part, formula))
         case Quotient(above=above):
-            yield _mean(_summed(part, above))
+            yield mean_noise(_summed(part, above))
         case CurveFormula(parts=parts):
-            yield _mean([each for one in parts for each in _summed(part, one)])
+            yield mean_noise([each for one in parts for each in _summed(part, one)])
         case _:
             return
 
 
-def _mean(summed: list[Lattice]) -> MeasureNoise:
+def sum_noise(summed: list[Lattice]) -> MeasureNoise:
+    """The noise of a sum of values on these lattices; that of a count where there are none."""
+    weights = [hypot(one.reach, one.middle) / _typical(one) for one in summed]
+    return MeasureNoise(max(weights)) if weights else COUNT
+
+
+def mean_noise(summed: list[Lattice]) -> MeasureNoise:
+    """The noise of a mean of values on these lattices, or of what is computed from their squares."""
     return MeasureNoise(max((one.reach / _typical(one) for one in summed), default=1.0), share=True)
 
 

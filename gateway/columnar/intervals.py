@@ -46,6 +46,11 @@ class IntervalEnds(Elements[Interval]):
         nothing = np.broadcast_to(np.float64(0), rows)
         return cls(nothing, nothing, np.broadcast_to(np.False_, rows))
 
+    @property
+    def middles(self) -> Floats:
+        """Half-way between the ends."""
+        return self.low + (self.high - self.low) / 2
+
     def taken(self, places: NDArray[np.int64], of: Truths) -> "IntervalEnds":
         """The intervals at these places, where `of` is true; other places are not read."""
         if not len(self):

@@ -1,7 +1,7 @@
 """Cell intervals: 95 % intervals of an answer's cells, from noisy integers and the noise they got.
 
 This is post-processing of released values. An interval contains the value without noise; it does not cover the
-effect of rows that were cut off, or of clamped values. It is computed before a cell is moved into its domain.
+effect of weights, which `visible_loss.py` adds as far as it is known, or of clamped values. It is computed before a cell is moved into its domain.
 
 One noise alone gives its own exact quantile. Several are added by their variances, with a correction for their
 tails. A product or a quotient is replaced by its tangent plane at the released values. For a quotient a/b the

@@ -29,6 +29,7 @@ _PLACES: Final = 2  # digits of a margin behind its first, for people
 _KEPT: Final = 3  # of ends, for programs
 _MOST: Final = 15  # decimals: beyond these a double has no digits to round
 _WHOLE: Final = 2.0**53  # from here on, doubles have no decimals
+_LEAST_SHARE: Final = 0.001
 _MARGIN: Final = Context(prec=_PLACES + 1, rounding=ROUND_CEILING)
 
 
@@ -55,6 +56,11 @@ def margin_text(margin: float) -> str:
     """The margin with three digits, rounded up; float errors do not count."""
     known = Decimal(f"{margin:.12g}")
     return format(_MARGIN.plus(known).normalize(_MARGIN), "f")
+
+
+def share_text(share: float) -> str:
+    """An estimated share, with two digits."""
+    return "less than 0.1 %" if share < _LEAST_SHARE else f"about {100 * share:.2g} %"
 
 
 def value_text(value: float, margin: float) -> str:

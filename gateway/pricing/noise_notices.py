@@ -22,7 +22,7 @@ from gateway.plan.formulas import AggregateRef
 from gateway.pricing.accuracy import Promise, Trial
 from gateway.pricing.price import AnalyzedQuery, noise_at, price_of
 from gateway.requests.request import Accuracy
-from gateway.results.rollup import NoisyRelease, PricedRelease
+from gateway.results.rollup import NoisyRelease, PricedRelease, weighted_totals
 from gateway.sensitivity.choices import Chosen
 from gateway.units import Epsilon
 
@@ -91,7 +91,7 @@ def _count(
         for level in release.levels
         for text in level.texts(form.place, measure.type, clamp=False)
     )
-    [intervals] = release.intervals(form)
+    [intervals] = weighted_totals(release).intervals(form)  # a price changes noise alone
     wide, values = 0, list[float]()
     for row, (text, ends) in enumerate(zip(texts, intervals, strict=True)):
         if text is None or ends is None or row in blank:

@@ -36,7 +36,7 @@ from gateway.policy.decide import Decision
 from gateway.policy.levels import level_notices
 from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn, NullItem
-from gateway.results.clipped_scopes import clip_notices, clipped_scopes
+from gateway.results.clipped_scopes import clip_notices, clipped_scopes, lost_shares
 from gateway.results.columns import in_ranges
 from gateway.results.rollup import PricedRelease
 from gateway.results.rounding import RoundedColumn
@@ -221,6 +221,7 @@ def estimate_price(
         price = price_of(query) if query.measures else Epsilon.zero()
     margins: list[float | None] = [None] * len(cut.result or ())
     ranks: list[int | None] = [None] * len(cut.result or ())
+    losses: list[float | None] = [None] * len(cut.result or ())
     if cut.traced is not None:
         names = [step.name for step in cut.releases]
         for cells in cut.traced.readings:
@@ -229,9 +230,10 @@ def estimate_price(
                 if form is not None:
                     margins[at] = _wider(margins[at], expected_margin(form, release))
                     ranks[at] = _wider(ranks[at], release.rank_error(form))
+                    losses[at] = _wider(losses[at], release.loss(form))
     columns = tuple(
-        ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
-        for one, margin, missed in zip(cut.result or (), margins, ranks, strict=True)
+        ExpectedColumn(one.name, margin, expected_rank_error_95=missed, expected_loss=lost)
+        for one, margin, missed, lost in zip(cut.result or (), margins, ranks, losses, strict=True)
     )
     notices = (
         *level_notices(query.decision.levels),
@@ -258,7 +260,10 @@ def by_release(query: AnalyzedQuery, parts: Sequence[ReleaseNoise]) -> tuple[Pri
     """The parts of all releases, release by release."""
     waiting = iter(parts)
     return tuple(
-        PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in query.releases
+        PricedRelease(
+            one, tuple(next(waiting) for _ in one.parts), lost_shares(place, one, query.histograms)
+        )
+        for place, one in enumerate(query.releases)
     )
 
 

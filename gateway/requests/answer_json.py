@@ -318,8 +318,12 @@ def _privacy(answer: Answer) -> dict[str, Any]:
 def _clipped(scope: ClippedScope) -> dict[str, Any]:
     """Shares with three digits: they are estimates; None where they are not known."""
     shares = {"units": scope.units, "rows": scope.rows}
-    told = {name: None if one is None else float(f"{one:.3g}") for name, one in shares.items()}
+    told = {name: None if one is None else _share(one) for name, one in shares.items()}
     return {"over": scope.over, "limit": double_json(scope.limit), **told}
+
+
+def _share(share: float) -> float:
+    return float(f"{share:.3g}")
 
 
 def _reused(way: CacheUse | None) -> str | None:
@@ -328,10 +332,11 @@ def _reused(way: CacheUse | None) -> str | None:
 
 def _expected(column: ExpectedColumn) -> dict[str, Any]:
     margin, ranks = column.expected_margin_95, column.expected_rank_error_95
-    promised = column.promised_margin
+    promised, lost = column.promised_margin, column.expected_loss
     return {
         "name": column.name,
         "expected_margin_95": None if margin is None else double_json(margin),
         **({} if ranks is None else {"expected_rank_error_95": ranks}),
         **({} if promised is None else {"promised_margin": double_json(promised)}),
+        **({} if lost is None else {"expected_loss": _share(lost)}),
     }

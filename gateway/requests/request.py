@@ -195,13 +195,15 @@ class Answer:
 class ExpectedColumn:
     """A column of an estimate; the margin is that of a typical cell, if it can be computed in advance.
 
-    `promised_margin` is present if an accuracy was asked for: the margin at its confidence, at this price.
+    Margins are those of the noise. `expected_loss` is the share of its rows that a count or a sum loses to weights, where a
+    histogram tells it: the other part of the error, which noise does not contain. `promised_margin` is present if an accuracy was asked for: the margin at its confidence, at this price.
     """
 
     name: str
     expected_margin_95: float | None
     promised_margin: float | None = None
     expected_rank_error_95: int | None = None
+    expected_loss: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

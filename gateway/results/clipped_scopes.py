@@ -14,19 +14,21 @@ from typing import Final
 
 from gateway.bounding.fan_out import multiplied_tables
 from gateway.bounding.row_samples import MOST_MATCHES
-from gateway.clipping.choose_clip import clipped_by
+from gateway.clipping.choose_clip import Clipped, clipped_by
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
+from gateway.intervals.digits import share_text
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import Protected
 from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Scan
 from gateway.plan.sql_text import scalar_sql
 from gateway.requests.request import ClippedScope
-from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.grouping_sets import AnalyzedRelease
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
 from gateway.sensitivity.measurement import Different, Units
 
-_LEAST_TOLD: Final = 0.001
+_MOST_LOST: Final = 0.999
+"""An estimated share may be 1, and totals of nothing cannot be extended."""
 
 
 def clipped_scopes(
@@ -54,12 +56,31 @@ def clip_notices(scopes: Iterable[ClippedScope]) -> Iterator[str]:
 def _how_much(scope: ClippedScope) -> str:
     if scope.units is None or scope.rows is None:
         return "how much is cut is not known"
-    units, rows = _percent(scope.units), _percent(scope.rows)
-    return f"that concerns about {units} of all units and takes about {rows} of the rows"
+    units, rows = share_text(scope.units), share_text(scope.rows)
+    return f"as far as a histogram shows, that concerns {units} of all units and takes {rows} of the rows"
 
 
-def _percent(share: float) -> str:
-    return "less than 0.1 %" if share < _LEAST_TOLD else f"{100 * share:.2g} %"
+def lost_shares(
+    place: int, release: AnalyzedRelease, histograms: Mapping[PartKey, ServedHistogram]
+) -> tuple[float, ...]:
+    """The share of its rows that each part of the release at this place loses to weights; 0 where that is not known."""
+    found = (_cut(part, histograms.get((place, _names(part)))) for part in release.parts)
+    return tuple(0.0 if one is None else min(one.rows, _MOST_LOST) for one in found)
+
+
+def _cut(part: Analysis, served: ServedHistogram | None) -> Clipped | None:
+    """What the weights of rows take away, where a histogram speaks of these rows and keys.
+
+    Of groups that are found in the data a unit keeps some before it is weighted, and a histogram knows nothing of the others.
+    With a total of all groups a unit has less weight than its norm over the groups gives it.
+    """
+    if part.clips is None or served is None or not served.exact:
+        return None
+    if part.total or (
+        isinstance(part.groups, ThresholdGroups) and not constant_per_unit(part.plan)
+    ):
+        return None
+    return clipped_by(served.histogram, part.clips.rows.square)
 
 
 def fan_out_notices(releases: Iterable[AnalyzedRelease]) -> Iterator[str]:
@@ -83,10 +104,9 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
     wanted = [one.quantity for one in part.measurements]
     over = f"{scope_text(part.plan)}{' and in total' if part.plan.keys and part.total else ''}"
     if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
-        square = clips.rows.square
-        cut = clipped_by(served.histogram, square) if served and served.exact else None
+        cut = _cut(part, served)
         units, rows = (None, None) if cut is None else (cut.units, cut.rows)
-        yield ClippedScope(over, label.unit, sqrt(square), units, rows)
+        yield ClippedScope(over, label.unit, sqrt(clips.rows.square), units, rows)
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
         # a norm of its own: there each group of a unit counts as one row
         yield ClippedScope(f"units of {over}", label.unit, sqrt(clips.units.square))

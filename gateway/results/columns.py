@@ -20,7 +20,7 @@ from gateway.plan.fields import NUMBERS
 from gateway.plan.formulas import AggregateRef, Form
 from gateway.policy.rounding import range_notices
 from gateway.requests.request import AnswerColumn
-from gateway.results.rollup import NoisyRelease, PricedRelease
+from gateway.results.rollup import NoisyRelease, PricedRelease, weighted_totals
 from gateway.sensitivity.choices import Chosen
 from gateway.sensitivity.formulas import CurveFormula, Linear
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet
@@ -87,8 +87,8 @@ def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> IntervalRow
 
 @dataclass(frozen=True, slots=True)
 class ColumnMargin:
-    """How far off the cells of a noisy column may be: the largest distance to an end of their 95 % intervals, or the rows
-    by which a choice misses its aim; neither, where only the rows of the answer could tell.
+    """How far off the cells of a noisy column may be: the largest distance to an end of their 95 % intervals, also where
+    these are extended by what weights take, or the rows by which a choice misses its aim; neither, where only the rows of the answer could tell.
     """
 
     name: str
@@ -140,6 +140,9 @@ def _widest(release: NoisyRelease, form: Form, column: IntervalEnds) -> float | 
     reach = (column.high - column.low) / 2
     there = column.there
     values = _leaning_values(release, form)
+    if values is None and release.priced.loss(form) is not None:
+        [even] = weighted_totals(release).intervals(form)
+        values = IntervalEnds.of(even).middles
     if values is not None:
         reach = np.maximum(values - column.low, column.high - values)
         there = there & np.isfinite(values)

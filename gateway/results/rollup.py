@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.columnar.intervals import Interval, IntervalEnds
+from gateway.intervals.visible_loss import VisibleLoss, form_loss, formula_losses
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise, sum_noise
@@ -28,10 +29,13 @@ _Cell = TypeVar("_Cell")
 
 @dataclass(frozen=True, slots=True)
 class PricedRelease:
-    """A release with the noise of each of its parts."""
+    """A release with the noise of each of its parts. `lost` says of each part which share of its rows weights take, as far
+    as a histogram of norms tells it: 0 where none does.
+    """
 
     rolled: AnalyzedRelease
     parts: tuple[ReleaseNoise, ...]
+    lost: tuple[float, ...] = ()
 
     def noises(self, level: GroupingSet) -> tuple[AnyNoise, ...]:
         """The noises of all measurements behind the rows of a grouping set."""
@@ -40,6 +44,24 @@ class PricedRelease:
             for drawn in level.drawn
             for noise in self.parts[drawn.part].noises
         )
+
+    def losses(self, level: GroupingSet) -> tuple[VisibleLoss | None, ...]:
+        """The visible loss of each formula of a grouping set; nothing at all where none is visible."""
+        if not any(self.lost):
+            return ()
+        found = [
+            (one, self.lost[drawn.part])
+            for drawn in level.drawn
+            for one in self.parts[drawn.part].analysis.measurements
+        ]
+        return formula_losses(
+            level.formulas, [one for one, _ in found], [lost for _, lost in found]
+        )
+
+    def loss(self, form: Form) -> float | None:
+        """The share of its rows that the total loses where that is most; None where none is known, or it is no total."""
+        losses = (form_loss(form, self.losses(level)) for level in self.rolled.levels)
+        return max((one.share for one in losses if one is not None), default=None)
 
     def bought(self, form: Form | None) -> tuple[PricedChoice, ...]:
         """The choices of a formula, in each grouping set; empty if it is no choice."""
@@ -112,12 +134,20 @@ class NoisyRelease:
         return frozenset(found)
 
     def intervals(self, *forms: Form) -> list[Sequence[Interval]]:
-        """A column of intervals for each formula, over all rows."""
-        widths = self.priced.rolled.ranges
-        each = [RoundedColumn(one.table, one.level.formulas, widths) for one in self.levels]
+        """A column of intervals for each formula, over all rows: extended by what weights are seen to take."""
+        widths, priced = self.priced.rolled.ranges, self.priced
+        each = [
+            RoundedColumn(one.table, one.level.formulas, widths, priced.losses(one.level))
+            for one in self.levels
+        ]
         if len(each) == 1:
             return [each[0].column(form) for form in forms]
         return [IntervalEnds.joined(one.column(form) for one in each) for form in forms]
+
+
+def weighted_totals(release: NoisyRelease) -> NoisyRelease:
+    """The release as one of weighted totals, whose intervals are those of the noise."""
+    return replace(release, priced=replace(release.priced, lost=()))
 
 
 def roll_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:

@@ -4,7 +4,7 @@ Ranges of width w lie around the multiples of w, from (k - 1/2)·w up to but exc
 is moved to the middle of its range, k·w: 0 stays 0, the rounding has no bias, and a sum of whole numbers is
 whole. Dates are counted in days, times in seconds, both from 2001-01-01, a Monday.
 
-An interval becomes all ranges it touches. A value computed from results lies between the ends that their ranges
+An interval becomes all ranges it touches, after it was extended by a visible loss. A value computed from results lies between the ends that their ranges
 give, if all of their intervals hold at once: the intervals of k results are made at 1 - 0.05/k, so that this is
 so in 95 of 100 answers.
 
@@ -24,6 +24,7 @@ from gateway.columnar.intervals import Interval as CellInterval
 from gateway.columnar.intervals import IntervalEnds
 from gateway.intervals.cell_intervals import Intervals
 from gateway.intervals.digits import round_outward
+from gateway.intervals.visible_loss import VisibleLoss, form_loss
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.plan.aggregates import Measure
@@ -88,13 +89,20 @@ def ends_of(formula: Formula, measure: Measure) -> Limits:
 
 
 class RoundedColumn:
-    """The intervals of a release with some aggregates reported in ranges."""
+    """The intervals of a release, extended by visible losses, with some aggregates reported in ranges."""
 
-    def __init__(self, table: NoisyTable, formulas: tuple[Formula, ...], widths: Widths) -> None:
-        """`widths` correspond to the formulas; without any, nothing is in ranges."""
+    def __init__(
+        self,
+        table: NoisyTable,
+        formulas: tuple[Formula, ...],
+        widths: Widths,
+        losses: Sequence[VisibleLoss | None] = (),
+    ) -> None:
+        """`widths` and `losses` correspond to the formulas; without any, nothing is in ranges, or extended."""
         self._table = table
         self._formulas = formulas
         self._widths = dict(enumerate(widths))
+        self._losses = losses
         self._as_they_are = Intervals(table, formulas)
 
     def column(self, form: Form) -> Sequence[CellInterval]:
@@ -113,8 +121,9 @@ class RoundedColumn:
             return self._as_they_are.column(form)
         places = sorted(set(aggregate_places(form)))
         chosen = any(isinstance(self._formulas[place], Chosen) for place in places)
+        loss = form_loss(form, self._losses)
         if not chosen and not any(self._widths.get(place) for place in places):
-            return self._as_they_are.column(form)
+            return _extended(self._as_they_are.column(form), loss)
         if chosen and len(places) > 1:
             # choices are drawn at 95 %: together with others, both would hold less often
             return [None] * len(self._table.keys)
@@ -125,7 +134,9 @@ class RoundedColumn:
             if isinstance(formula, Chosen):
                 column = self._of_chosen(formula)
             else:
-                column = at_once.column(AggregateRef(place))
+                # where the form is extended, each of its aggregates is: they are added up
+                own = None if loss is None else self._losses[place]
+                column = _extended(at_once.column(AggregateRef(place)), own)
             if width is not None:
                 column = [None if one is None else widened(one, width) for one in column]
             columns.append(column)
@@ -145,6 +156,10 @@ class RoundedColumn:
                 low, high = min(low, value), max(high, value)
             found.append((_nearest(Fraction(low)), _nearest(Fraction(high))))
         return found
+
+
+def _extended(column: Sequence[CellInterval], loss: VisibleLoss | None) -> Sequence[CellInterval]:
+    return column if loss is None else loss.extended(IntervalEnds.of(column))
 
 
 def whole_ranges(interval: Ends, width: Fraction) -> Ends:

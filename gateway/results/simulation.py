@@ -19,6 +19,11 @@ A maximum is different: noise makes it larger, and simulated noise makes it larg
 widened to contain its mirror image around the value that the same text gives for the release as it is: by as
 much as the simulation is above that, the release may have been above the truth. For sums both are the same.
 
+Where weights are seen to take rows away, one more run has all counts and sums larger by what they are seen to lose. A
+cell that moves by that has an interval that is extended by as much, to the side that it moves to. Shares, means and
+ratios do not move. The formulas of `gateway/intervals/visible_loss.py` extend by the share of an end, this by the share of
+the value, which is less by the share of a margin.
+
 Clamping is off here, as in the formulas: a count below 0 is summed as it is. Blank cells of small groups stay
 blank. Values that a subquery gave to a later release are constants by then, and stay fixed.
 
@@ -45,12 +50,14 @@ from gateway.columnar.texts import Row
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.intervals.digits import round_outward
 from gateway.noise.add_noise import NoisyTable
+from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.entropy import Entropy
 from gateway.plan.formulas import Reading
 from gateway.results.constants import ConstantTable, blank_rows, release_constant
 from gateway.results.rollup import NoisyRelease, roll_up
 from gateway.sensitivity.choices import Chosen
+from gateway.sensitivity.measurement import Different, Units
 
 
 def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
@@ -63,6 +70,25 @@ def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Ite
     for index in range(times):
         tables = [_moved(table, each, index) for table, each in zip(parts, drawn, strict=True)]
         yield roll_up(release.priced, tables)
+
+
+def unweighted_release(release: NoisyRelease) -> NoisyRelease | None:
+    """The release with its counts and sums of rows larger by what weights are seen to take; None where none is seen."""
+    lost = release.priced.lost
+    if not any(lost):
+        return None
+    several = zip(release.tables, release.priced.parts, lost, strict=True)
+    return roll_up(release.priced, [_larger(*one) for one in several])
+
+
+def _larger(table: NoisyTable, part: ReleaseNoise, lost: float) -> NoisyTable:
+    measured = (
+        column
+        if isinstance(one.quantity, Units | Different)
+        else tuple(round(number / (1 - lost)) for number in column)
+        for one, column in zip(part.analysis.measurements, table.measured, strict=True)
+    )
+    return replace(table, measured=tuple(measured))
 
 
 def _drawn(
@@ -205,16 +231,11 @@ def _run_again(
         return blank_rows(shown, steps[name].plan, simulation.small[name])
 
     until = time.monotonic() + simulation.limit_s
-    moving = {
-        name: simulate_release(simulation.noisy[name], TIMES, simulation.entropy) for name in steps
-    }
-    for turn in range(TIMES + 1):
+    for take, each in _runs({name: simulation.noisy[name] for name in steps}, simulation, found):
         if simulation.cancelled.is_set():
             raise SourceStopped(Code.SOURCE_CANCELLED)
         if time.monotonic() > until:
             return False
-        # the first run takes the release as it is
-        each = {name: simulation.noisy[name] if turn == 0 else next(moving[name]) for name in steps}
         constants = {name: constant(name, one) for name, one in each.items()}
         try:
             again = simulation.run({**fixed, **constants})
@@ -222,13 +243,23 @@ def _run_again(
             if refusal.code not in _OF_THIS_RUN:
                 return False
             again = ()
-        if turn == 0:
-            found.as_it_is(again)
-        else:
-            found.add(again)
+        take(again)
         if found.lost:
             break
     return True
+
+
+def _runs(
+    noisy: Mapping[str, NoisyRelease], simulation: Simulation, found: "_Cells"
+) -> Iterator[tuple[Callable[[Sequence[Row]], None], Mapping[str, NoisyRelease]]]:
+    """The releases of each run, and what takes its rows: as they are, then larger by what was lost, then simulated."""
+    yield found.as_it_is, noisy
+    larger = {name: unweighted_release(one) for name, one in noisy.items()}
+    if any(larger.values()):
+        yield found.without_loss, {name: larger[name] or one for name, one in noisy.items()}
+    moving = {name: simulate_release(one, TIMES, simulation.entropy) for name, one in noisy.items()}
+    for _ in range(TIMES):
+        yield found.add, {name: next(moving[name]) for name in noisy}
 
 
 @dataclass
@@ -241,6 +272,7 @@ class _Cells:
     rows: dict[Row, int] = field(init=False)
     _values: dict[tuple[int, int], list[float]] = field(init=False)
     _as_is: dict[tuple[int, int], float] = field(default_factory=dict)
+    _larger: dict[tuple[int, int], float] = field(default_factory=dict)
     _turns: int = 0
 
     def __post_init__(self) -> None:
@@ -249,6 +281,9 @@ class _Cells:
 
     def as_it_is(self, rows: Sequence[Row]) -> None:
         self._as_is = dict(self._found(rows))
+
+    def without_loss(self, rows: Sequence[Row]) -> None:
+        self._larger = dict(self._found(rows))
 
     def add(self, rows: Sequence[Row]) -> None:
         self._turns += 1
@@ -262,7 +297,7 @@ class _Cells:
         return 2 * (self._turns - most) > TIMES
 
     def interval(self, row: int, place: int) -> Interval:
-        """The middle 95 %, and its mirror image; None if the cell is missing in half of the runs."""
+        """The middle 95 %, its mirror image, and what is lost; None if the cell is missing in half of the runs."""
         values = sorted(self._values.get((row, place), ()))
         if self.answer[row][place] is None or 2 * len(values) < TIMES:
             return None
@@ -271,7 +306,9 @@ class _Cells:
         middle = self._as_is.get((row, place))
         if middle is None:
             return low, high
-        return min(low, 2 * middle - high), max(high, 2 * middle - low)
+        lost = self._larger.get((row, place), middle) - middle
+        low, high = min(low, 2 * middle - high), max(high, 2 * middle - low)
+        return low + min(lost, 0), high + max(lost, 0)
 
     def _found(self, rows: Sequence[Row]) -> Iterable[tuple[tuple[int, int], float]]:
         for key, at in self._alone(rows):

@@ -34,7 +34,7 @@ from gateway.release_cache.entry import Content
 from gateway.release_cache.event_log import append_always, keep_content
 from gateway.release_cache.events import ContentLost, ContentStored, Event
 from gateway.release_cache.serialization import content_text
-from gateway.requests.request import NullItem
+from gateway.requests.request import ClippedScope, NullItem
 from gateway.stages.suspension import SourceStop, count, is_counted
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
@@ -117,6 +117,15 @@ class QueryRecord:
         found: list[Json] = [{"column": one.column, "code": one.code} for one in items]
         if found:
             self.asked = replace(self.asked, attributes={**self.asked.attributes, "null": found})
+
+    def set_clipped(self, scopes: Iterable[ClippedScope]) -> None:
+        """The scopes of the weights of the answer, each with the norm up to which a unit counts in full."""
+        # c², because the trail has whole numbers alone
+        found: list[Json] = [
+            {"over": one.over, "limit_squared": round(one.limit**2)} for one in scopes
+        ]
+        if found:
+            self.asked = replace(self.asked, attributes={**self.asked.attributes, "clipped": found})
 
     @contextmanager
     def charging(self) -> Iterator[None]:

@@ -5,8 +5,8 @@ all of that. `find_quote` gives it back, or nothing; `keep_quote` takes it if it
 
 INVARIANT: a quote that `find_quote` gives is the one that planning would make now. A quote depends on:
 
-- the bound statement over the subject's rows, its analyses, the subject, the price and `fresh`: these are the key. The
-  statement, the analyses and the policy are known by their identities and kept, so nothing else has these identities.
+- the bound statement over the subject's rows, its analyses, the histograms that its clips were chosen from, the subject, the
+  price and `fresh`: these are the key. The statement, the analyses and the policy are known by their identities and kept, so nothing else has these identities.
 - the policy: a reload makes other datasets, and what was kept for the old one is let go of (`Repeats`).
 - the events of the dataset, and the epoch: purchases, losses, contents, columns given to others, refreshed data. Another
   position of the log gives nothing. A quote is kept only if the cache stood at one position while it was made.
@@ -32,6 +32,7 @@ from typing import Final, TypeAlias
 from gateway.binding.bind import LONGEST_KEPT
 from gateway.binding.bound import Release
 from gateway.clipping.norm_histogram import NormHistogram
+from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.datasets.dataset import ServedDataset
 from gateway.lru_cache import LruCache
 from gateway.pricing.price import AnalyzedQuery
@@ -46,7 +47,10 @@ from gateway.units import Epsilon
 _MOST: Final = 1_000  # quotes
 _MOST_BYTES: Final = 64 * 2**20  # of all kept tables together, and of all kept answers
 _OF_A_CELL: Final = 16  # bytes, beside its text: its interval, and where it begins
-_Key: TypeAlias = tuple[int, int, tuple[int, ...], str, Epsilon | None, bool, tuple[NullItem, ...]]
+_Histograms: TypeAlias = frozenset[tuple[PartKey, ServedHistogram]]
+_Key: TypeAlias = tuple[
+    int, int, tuple[int, ...], str, Epsilon | None, bool, tuple[NullItem, ...], _Histograms
+]
 
 
 class RepeatCache:
@@ -165,4 +169,5 @@ def _key(query: AnalyzedQuery) -> _Key:
         query.epsilon,
         query.question.request.fresh,
         query.nulled,
+        frozenset(query.histograms.items()),
     )

@@ -216,6 +216,22 @@ def test_query_prints_what_is_promised_when_an_accuracy_was_asked_for(
     ]
 
 
+def test_query_prints_the_loss_where_a_histogram_tells_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the margin, which is that of the noise; a column that loses nothing known has none."""
+    region, count = ESTIMATE.columns
+    found = replace(ESTIMATE, columns=(region, replace(count, expected_loss=0.0829)))
+    lead_to(replace(Behind().door(), estimate=lambda *_: found), monkeypatch)
+    assert _query(COUNT, "--as", "alice", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "column  ± 95 %  loss",
+        "------  ------  -----------",
+        "region",
+        "count   ± 60    about 8.3 %",
+    ]
+
+
 @pytest.mark.parametrize(
     ("charged", "line"),
     [

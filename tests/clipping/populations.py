@@ -1,4 +1,4 @@
-"""Populations for the choice of a clip: the rows of every unit in every group, exact histograms, and the errors of clips."""
+"""Populations for the choice of a clip: the rows of every unit in every group and what they add up to, and the errors of clips."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,9 +11,11 @@ import numpy as np
 from noise.streams import Stream
 from numpy.typing import NDArray
 
-from gateway.clipping.choose_clip import CellNoise
+from gateway.clipping.choose_clip import CellNoise, MeasureNoise
+from gateway.clipping.measure_noise import mean_noise, sum_noise
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, gaussian_for, laplace_for
+from gateway.ranges.lattice import Lattice
 from gateway.sample.clinic import Clinic, Visits
 from gateway.sensitivity.norm_buckets import (
     BUCKETS,
@@ -33,37 +35,60 @@ _RATE: Final = Fraction(1539, 10_000)
 """The zCDP price of one epsilon where the limit is epsilon 10, delta 1e-6."""
 
 
-def _counted(units: Whole, groups: Whole) -> Counts:
-    counts = np.zeros((int(units.max()) + 1, int(groups.max()) + 1), np.int64)
+@dataclass(frozen=True)
+class Population:
+    """Rows and the sum of their values, by unit and group. Values lie between 0 and `largest`."""
+
+    counts: Counts
+    sums: NDArray[np.float64]
+    largest: float
+
+    @classmethod
+    def of(cls, counts: Counts) -> "Population":
+        """Rows of the value 1."""
+        return cls(counts, counts.astype(np.float64), 8)
+
+
+def _population(
+    units: Whole, groups: Whole, values: NDArray[np.float64], largest: float
+) -> Population:
+    shape = (int(units.max()) + 1, int(groups.max()) + 1)
+    counts, sums = np.zeros(shape, np.int64), np.zeros(shape, np.float64)
     np.add.at(counts, (units, groups), 1)
-    kept: Counts = counts[counts.sum(axis=1) > 0]
-    return kept
+    np.add.at(sums, (units, groups), np.clip(values, 0, largest))
+    there = counts.sum(axis=1) > 0
+    return Population(counts[there], sums[there], largest)
 
 
-def _clinic(group: Callable[[Visits], Whole]) -> Counts:
+def _clinic(group: Callable[[Visits], Whole]) -> Population:
     parts = list(Clinic().visit_rows())
-    units = np.concatenate([one.patient_id for one in parts])
-    return _counted(units, np.concatenate([group(one) for one in parts]))
+    units, costs = (
+        np.concatenate([getattr(one, name) for one in parts])
+        for name in ("patient_id", "cost_cents")
+    )
+    return _population(units, np.concatenate([group(one) for one in parts]), costs / 100, 5_000)
 
 
-def _spread(rows: NDArray[np.int64], groups: int, random: np.random.Generator) -> Counts:
+def _spread(rows: NDArray[np.int64], groups: int, random: np.random.Generator) -> Population:
+    """Values of rows have nothing to do with how many there are, and are small beside the largest one."""
     units = np.repeat(np.arange(rows.size), rows)
-    return _counted(units, random.integers(0, groups, units.size))
+    drawn = random.integers(0, groups, units.size)
+    return _population(units, drawn, random.exponential(100, units.size), 1_000)
 
 
-def _zipf(groups: int) -> Counts:
+def _zipf(groups: int) -> Population:
     """Most units have one row, and a few have hundreds."""
     random = np.random.default_rng(2)
     return _spread(np.minimum(random.zipf(2.3, 20_000), 2_000), groups, random)
 
 
-def _retail(groups: int) -> Counts:
+def _retail(groups: int) -> Population:
     """Nobody has many times the rows of others."""
     random = np.random.default_rng(3)
     return _spread(random.geometric(1 / 8, 20_000), groups, random)
 
 
-POPULATIONS: Final[Mapping[str, Callable[[], Counts]]] = {
+POPULATIONS: Final[Mapping[str, Callable[[], Population]]] = {
     "clinic by diagnosis": lambda: _clinic(lambda visits: visits.diagnosis),
     "clinic by year": lambda: _clinic(lambda visits: visits.day // 366),
     "clinic by month": lambda: _clinic(lambda visits: visits.day // 31),
@@ -72,24 +97,35 @@ POPULATIONS: Final[Mapping[str, Callable[[], Counts]]] = {
     "retail by category": lambda: _retail(12),
     "retail by month": lambda: _retail(84),
 }
+MEASURES: Final = ("count", "sum", "mean")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A count of each group of a population for a price, and the exact histogram of its norms."""
+    """A count, a sum or a mean of each group of a population for a price, and the exact histogram of its norms."""
 
-    counts: Counts
+    population: Population
     epsilon: Fraction
     pure: bool
+    measure: str = "count"
+
+    @property
+    def counts(self) -> Counts:
+        return self.population.counts
 
     @property
     def noise(self) -> CellNoise:
-        """The noise of a count under a clip of 1, which moves it by 1 at most."""
-        mechanism = (
-            laplace_for(self.epsilon, 1) if self.pure else gaussian_for(self.epsilon * _RATE, 1)
-        )
-        std = mechanism.std if self.pure else sqrt(1 / (2 * self.epsilon * _RATE))
-        return CellNoise(self.counts.shape[1], std)
+        """The noise of a count under a clip of 1, and what the gateway assumes of a sum and a mean of such values."""
+        price = self.epsilon / (1 if self.measure == "count" or self.pure else 2)
+        # a sum and a mean are two measurements in zCDP, and one pair in the pure currency
+        std = laplace_for(price, 1).std if self.pure else sqrt(1 / (2 * price * _RATE))
+        lattice = Lattice(Fraction(1), 0, int(self.population.largest))
+        measured = {
+            "count": MeasureNoise(),
+            "sum": sum_noise([lattice]),
+            "mean": mean_noise([lattice]),
+        }
+        return CellNoise(self.counts.shape[1], std, (measured[self.measure],))
 
     @cached_property
     def norms(self) -> NDArray[np.float64]:
@@ -116,10 +152,24 @@ class Question:
 
     def error(self, square: int) -> float:
         """The root of the mean squared error of a cell under a clip: what is lost, and noise."""
-        clip = sqrt(square)
-        weights = np.minimum(1.0, clip / self.norms)
-        lost = ((1 - weights)[:, None] * self.counts).sum(axis=0)
-        return float(np.sqrt(np.mean(lost**2 + (self.noise.std * clip) ** 2)))
+        clip, middle = sqrt(square), self.population.largest / 2
+        weights = np.minimum(1.0, clip / self.norms)[:, None]
+        counts, sums = self.counts, self.population.sums
+        # a pair of totals from both ends tells sums and means √2 times less exactly, without a price for the count
+        noise = self.noise.std * clip * (sqrt(2) if self.pure and self.measure != "count" else 1)
+        rows, kept = counts.sum(axis=0), (weights * counts).sum(axis=0)
+        match self.measure:
+            case "count":
+                lost = rows - kept
+            case "sum":
+                lost = ((1 - weights) * sums).sum(axis=0)
+                noise *= sqrt(2) * middle
+            case _:
+                there = rows >= 100  # a mean of fewer has no end of noise
+                mean = sums.sum(axis=0)[there] / rows[there]
+                lost = (weights * sums).sum(axis=0)[there] / kept[there] - mean
+                noise = noise * np.hypot(middle, mean - middle) / kept[there]
+        return float(np.sqrt(np.mean(lost**2 + noise**2)))
 
     def best(self) -> float:
         """The error of the best clip in hindsight."""

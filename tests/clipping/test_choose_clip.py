@@ -6,11 +6,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from clipping.populations import LARGEST, POPULATIONS, SQUARES, Counts, Question
+from clipping.populations import LARGEST, POPULATIONS, SQUARES, Population, Question
 from laws import for_each
 from samples import draws
 
-from gateway.clipping.choose_clip import CellNoise, choose_clip, clipped_by
+from gateway.clipping.choose_clip import CellNoise, MeasureNoise, choose_clip, clipped_by
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.noise.mechanism import DiscreteGaussian
 from gateway.sensitivity.norm_buckets import BUCKETS, UNIT
@@ -21,7 +21,7 @@ CELLS = CellNoise(10, 5.0)
 
 
 @pytest.fixture(scope="module")
-def counted() -> Mapping[str, Counts]:
+def counted() -> Mapping[str, Population]:
     return {name: make() for name, make in POPULATIONS.items()}
 
 
@@ -65,7 +65,7 @@ def histogram(
     ],
 )
 def test_chosen_clip_is_nearly_the_best_in_hindsight(
-    counted: Mapping[str, Counts], name: str, most: float
+    counted: Mapping[str, Population], name: str, most: float
 ) -> None:
     """Gaussian noise, at prices from a tenth to one: a factor of √2 is one step of the clips."""
     for epsilon in (Fraction(1, 10), Fraction(1)):
@@ -86,7 +86,7 @@ def test_chosen_clip_is_nearly_the_best_in_hindsight(
     ],
 )
 def test_chosen_clip_is_nearly_the_best_in_hindsight_under_laplace_noise(
-    counted: Mapping[str, Counts], name: str, most: float
+    counted: Mapping[str, Population], name: str, most: float
 ) -> None:
     """The histogram of a pure ledger is coarser, because its noise has longer tails."""
     for epsilon in (Fraction(1, 2), Fraction(1)):
@@ -96,7 +96,7 @@ def test_chosen_clip_is_nearly_the_best_in_hindsight_under_laplace_noise(
 
 @for_each("fixed", [1, 4**2, 1024**2])
 def test_fixed_clip_is_far_from_the_best_for_some_population(
-    counted: Mapping[str, Counts], fixed: int
+    counted: Mapping[str, Population], fixed: int
 ) -> None:
     """The negative control: no clip that is chosen without looking is near the best everywhere."""
     worst = 0.0
@@ -109,7 +109,7 @@ def test_fixed_clip_is_far_from_the_best_for_some_population(
 
 def test_nothing_is_chosen_when_nothing_stands_out_of_the_noise() -> None:
     """Noise alone, negative counts, and an empty table tell nothing of anybody."""
-    question = Question(np.array([[1]]), Fraction(1, 10), pure=False)
+    question = Question(Population.of(np.array([[1]])), Fraction(1, 10), pure=False)
     for one in (question.histogram("one unit"), histogram({}), histogram({3: -50, 7: -9})):
         assert one.visible == 0
         assert choose_clip(one, CELLS, LARGEST) is None
@@ -145,10 +145,23 @@ def test_clip_falls_with_more_cells_and_with_more_noise(cells: int, std: float) 
     assert best(one, CellNoise(cells, 10 * std)) <= here
 
 
+def test_clip_of_several_measures_lies_between_those_of_each() -> None:
+    """One weight for all: a sum with much noise wants a smaller clip than a count, a mean the smallest."""
+    one = histogram({0: 4_000, 4: 3_000, 8: 1_500, 10: 400, 12: 100})
+    count, wide, mean = MeasureNoise(), MeasureNoise(6.0), MeasureNoise(4.0, share=True)
+
+    def found(*measures: MeasureNoise) -> int:
+        return best(one, CellNoise(50, 2.0, measures))
+
+    assert found(mean) < found(wide) < found(count)
+    assert found(wide) <= found(count, wide) <= found(count)
+    assert found(mean) <= found(count, wide, mean) <= found(count)
+
+
 def test_choice_is_a_function_of_the_released_histogram_alone() -> None:
     """Two databases with one released histogram have one clip: it is post-processing."""
     first, second = (
-        Question(np.array(rows), Fraction(1), pure=False)
+        Question(Population.of(np.array(rows)), Fraction(1), pure=False)
         for rows in ([[1, 1]] * 900, [[5, 0]] * 900)
     )
     released = first.histogram("the same")
@@ -171,10 +184,11 @@ def test_clipped_shares_are_those_of_the_rows_that_weights_take() -> None:
 
 
 def test_clipped_shares_stay_between_nothing_and_all_under_noise(
-    counted: Mapping[str, Counts],
+    counted: Mapping[str, Population],
 ) -> None:
     """A share is a number that a person can read, whatever the noise does."""
-    question = Question(counted["retail by month"][:300], Fraction(1, 10), pure=True)
+    few = Population.of(counted["retail by month"].counts[:300])
+    question = Question(few, Fraction(1, 10), pure=True)
     for seed in range(draws(200)):
         for square in SQUARES[::4]:
             told = clipped_by(question.histogram(seed), square)

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from clipping.populations import Question, exact_histogram
+from clipping.populations import Population, Question, exact_histogram
 from laws import for_each
 from numpy import array
 
@@ -56,7 +56,7 @@ def test_buckets_are_visible_up_to_the_last_that_stands_out(
 
 def test_noise_alone_is_hardly_ever_visible() -> None:
     """63 buckets of noise: less than one histogram in a hundred shows a bucket behind a gap."""
-    nobody = Question(array([[1]]), Fraction(1, 100), pure=False)
+    nobody = Question(Population.of(array([[1]])), Fraction(1, 100), pure=False)
     far = [seed for seed in range(300) if nobody.histogram(seed).visible > 2]
     assert len(far) <= 3
 

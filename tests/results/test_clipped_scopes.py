@@ -33,7 +33,7 @@ def analyzed(sql: str, *, pairs: bool = False) -> list[AnalyzedRelease]:
 
 
 def scopes(sql: str, *, pairs: bool = False) -> list[tuple[str, float]]:
-    return [(one.over, one.limit) for one in clipped_scopes(analyzed(sql, pairs=pairs))]
+    return [(one.over, one.limit) for one in clipped_scopes(analyzed(sql, pairs=pairs), {})]
 
 
 @for_each(

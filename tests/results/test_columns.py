@@ -17,7 +17,7 @@ from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.convolution import SummedNoise
 from gateway.noise.mechanism import Mechanism
 from gateway.requests.request import AnswerColumn
-from gateway.results.columns import answer_columns
+from gateway.results.columns import answer_columns, widest_margins
 from gateway.results.rollup import PricedRelease, roll_up
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets
@@ -50,3 +50,25 @@ def test_column_names_the_noise_whatever_was_put_together(noise: Distribution) -
         told = _told(noise, become)
         assert (told.mechanism, told.scale) == (name, None)
         assert told.noisy
+
+
+def test_margin_of_a_total_that_weights_take_from_reaches_to_its_extended_end() -> None:
+    """The interval leans to one side, so its half would be too small; without a loss it is that of the noise."""
+    bound = bind("SELECT COUNT(*), 2 * COUNT(*) AS twice FROM patients", CLINIC)
+    assert isinstance(bound, Cut)
+    [step] = bound.releases
+    result = (ResultColumn("count", 20, -1, "bigint"), ResultColumn("twice", 20, -1, "bigint"))
+    one_set = partial(analyze_release, pairs=False, enumerated_groups=10_000, min_units=1)
+    made = analyze_grouping_sets(step.plan, one_set)
+    [part] = price_noise(made.parts, Distribution.GAUSSIAN, Fraction(1, 400), Fraction(0))
+    table = NoisyTable(((),), ((1000,),), part.noises)
+    margins = []
+    for lost in ((), (0.5,)):
+        release = roll_up(PricedRelease(made, (part,), lost), [table])
+        cut = replace(bound, result=result)
+        told = widest_margins(cut, {step.name: release}, {})
+        margins.append([one.margin or 0.0 for one in told])
+    (half, double), (reach, both) = margins
+    assert double == 2 * half
+    assert reach == 1000 + 2 * half
+    assert both == 2 * reach

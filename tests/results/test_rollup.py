@@ -21,11 +21,18 @@ from gateway.columnar.intervals import IntervalEnds
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.intervals.digits import round_outward
+from gateway.intervals.visible_loss import LossSide, VisibleLoss
 from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
 from gateway.noise.allocation import Distribution, cost_of, price_noise
 from gateway.noise.convolution import SummedNoise
 from gateway.plan.formulas import AggregateRef, Form, Over
-from gateway.results.rollup import NoisyLevel, NoisyRelease, PricedRelease, roll_up
+from gateway.results.rollup import (
+    NoisyLevel,
+    NoisyRelease,
+    PricedRelease,
+    roll_up,
+    weighted_totals,
+)
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.formulas import Formula, Linear
@@ -122,6 +129,28 @@ def test_noise_of_a_total_is_that_of_as_many_cells() -> None:
     assert rows == SummedNoise(of_rows, 13)
     assert added_units == SummedNoise(of_units, 13)
     assert own == release.parts[1].noises[0]
+
+
+@pytest.mark.parametrize("noise", list(Distribution))
+def test_total_loses_the_share_of_the_part_that_it_is_added_up_from(noise: Distribution) -> None:
+    """Its weights are those of that part. What counts persons in the set itself loses nothing that is known."""
+    loss = VisibleLoss(0.25, LossSide.ABOVE)
+    release = replace(_priced(_MIXED, noise), lost=(0.25, 0.5))
+    months, total = release.rolled.levels
+    assert release.losses(months) == (loss, None)
+    assert release.losses(total) == (loss, None)
+    assert release.loss(AggregateRef(0)) == 0.25
+    assert release.loss(AggregateRef(1)) is None
+    assert replace(release, lost=()).losses(months) == ()
+    released = _released(release, Stream("loses"), 1_000)
+    [extended], [plain] = (
+        one.intervals(AggregateRef(0)) for one in (released, weighted_totals(released))
+    )
+    for one, other in zip(extended, plain, strict=True):
+        assert one is not None
+        assert other is not None
+        assert one[0] == other[0]
+        assert (one[1] > other[1]) is (other[1] > 0)
 
 
 def test_rows_of_all_sets_are_numbered_one_after_the_other() -> None:

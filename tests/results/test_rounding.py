@@ -13,6 +13,7 @@ from gateway.catalog.types import Family, parse_type
 from gateway.columnar.intervals import IntervalEnds
 from gateway.intervals.cell_intervals import Intervals
 from gateway.intervals.digits import round_outward
+from gateway.intervals.visible_loss import LossSide, VisibleLoss
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteGaussian
 from gateway.plan.aggregates import Measure
@@ -192,3 +193,26 @@ def test_expected_interval_holds_any_place_in_the_range() -> None:
     assert own is not None
     [wide] = RoundedColumn(table, FORMULAS, (Fraction(10), None, None)).expected(M1)
     assert wide == (own[0] - 5, own[1] + 5)
+
+
+def test_interval_of_a_total_is_extended_before_it_becomes_ranges() -> None:
+    """Its ends are ends of ranges, and hold the extended interval; a mean of the same numbers stays as it is."""
+    losses = (VisibleLoss(0.2, LossSide.ABOVE), VisibleLoss(0.2, LossSide.EITHER), None)
+    widths = (None, Fraction(7), None)
+    plain = RoundedColumn(TABLE, FORMULAS, widths)
+    extended = RoundedColumn(TABLE, FORMULAS, widths, losses)
+    for before, after in zip(plain.column(M1), extended.column(M1), strict=True):
+        assert before is not None
+        assert after is not None
+        assert after[0] == before[0]
+        assert after[1] == pytest.approx(before[1] / 0.8 if before[1] > 0 else before[1])
+    own = Intervals(TABLE, FORMULAS).column(M2)
+    for narrow, after in zip(own, extended.column(M2), strict=True):
+        assert narrow is not None
+        assert after is not None
+        low, high = narrow[0] - abs(narrow[0]) / 4, narrow[1] + abs(narrow[1]) / 4
+        assert after[0] <= low < after[0] + 7
+        assert after[1] - 7 <= high < after[1]
+        assert all((Fraction(end) / 7).denominator == 2 for end in after)
+    for form in (M3, Over(M2, M1), Plus(M1, Times(NumberForm(Fraction(-1)), M2))):
+        assert list(extended.column(form)) == list(plain.column(form))

@@ -18,10 +18,11 @@ from gateway.noise.allocation import Distribution, price_noise
 from gateway.noise.combined_noise import AnyNoise, combine_draws
 from gateway.noise.convolution import SummedNoise
 from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
-from gateway.results.simulation import simulate_release
+from gateway.results.simulation import simulate_release, unweighted_release
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets
+from gateway.sensitivity.measurement import Units
 
 _MONTH = "extract(month FROM visit_date)"
 PLANS = [
@@ -125,3 +126,20 @@ def test_simulating_reads_no_exact_table() -> None:
     assert "gateway.exact" not in source
     assert "import add_noise" not in source
     assert ", add_noise" not in source
+
+
+def test_unweighted_release_has_more_of_what_rows_add_and_no_more_units() -> None:
+    """A quarter of the rows is lost, so four thirds of each count and sum; a person who weighs less is one person."""
+    sql = f"SELECT {_MONTH}, COUNT(*), SUM(cost), COUNT(DISTINCT patient_id) FROM visits GROUP BY {_MONTH}"
+    release, _ = _released(sql, Distribution.GAUSSIAN, Stream("unweighted"))
+    assert unweighted_release(release) is None
+    losing = replace(release, priced=replace(release.priced, lost=(0.25,)))
+    larger = unweighted_release(losing)
+    assert larger is not None
+    [before], [after] = losing.levels, larger.levels
+    [part] = release.priced.parts
+    for one, old, new in zip(
+        part.analysis.measurements, before.table.measured, after.table.measured, strict=True
+    ):
+        factor = 1 if isinstance(one.quantity, Units) else 4 / 3
+        assert new == tuple(round(number * factor) for number in old)

@@ -39,6 +39,7 @@ def _query(
             question=SimpleNamespace(request=SimpleNamespace(fresh=False, sql=sql)),
             subject="alice",
             nulled=(),
+            histograms={},
         ),
     )
 
@@ -110,7 +111,7 @@ def test_quote_is_not_given_when_something_moved(basis: Basis, now: datetime) ->
 
 @pytest.mark.parametrize(
     "part",
-    ["cut", "policy", "releases", "subject", "epsilon", "fresh", "nulled"],
+    ["cut", "policy", "releases", "subject", "epsilon", "fresh", "nulled", "histograms"],
 )
 def test_quote_is_not_given_to_another_query(part: str) -> None:
     """Equal parts are not enough: what is kept is known by its identity."""
@@ -124,6 +125,8 @@ def test_quote_is_not_given_to_another_query(part: str) -> None:
             there.releases = (object(),)
         case "fresh":
             there.question.request.fresh = "another"
+        case "histograms":
+            there.histograms = {(0, ()): "another"}
         case _:
             setattr(there, part, "another")
     assert quotes.find_quote(query, _BASIS, _NOON) is None

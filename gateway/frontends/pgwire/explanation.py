@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gateway.intervals.digits import margin_text
+from gateway.intervals.digits import margin_text, share_text
 from gateway.requests.request import CacheUse, Estimate, ExpectedColumn
 
 _REUSED: Final[Mapping[CacheUse, str]] = {
@@ -34,4 +34,6 @@ def _column(column: ExpectedColumn) -> Iterator[str]:
         told.append(f"95 % within {column.expected_rank_error_95} ranks")
     if column.promised_margin is not None:
         told.append(f"promised ±{margin_text(column.promised_margin)}")
+    if column.expected_loss is not None:
+        told.append(f"loses {share_text(column.expected_loss)}")
     yield f"{column.name}: {', '.join(told)}" if told else column.name

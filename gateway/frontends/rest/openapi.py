@@ -108,12 +108,15 @@ class AnswerShape(_Shape):
 
 
 class ExpectedShape(_Shape):
-    """`promised_margin` is there with `accuracy`: the margin at its confidence, at this price."""
+    """`promised_margin` is there with `accuracy`: the margin at its confidence, at this price. `expected_loss` is the share of
+    its rows that a total loses to weights, where a histogram of norms tells it.
+    """
 
     name: str
     expected_margin_95: float | str | None
     promised_margin: float | str | None = None
     expected_rank_error_95: int | None = None
+    expected_loss: float | None = None
 
 
 class EstimateShape(_Shape):
