@@ -27,6 +27,8 @@ _BEHIND: Final = 4
 _OF_MEAN: Final = 0.2
 """How much of the share of lost rows a mean is wrong by: it loses above and below."""
 _KEPT: Final = 1_000  # choices: every repeat of a query makes the same one
+_UNTOLD: Final = 2.0
+"""How much more a lost row weighs where no answer can say how many are lost."""
 _CONTINUED: Final = 6
 """The tail is continued for so many buckets, up to 8 times the last visible norm."""
 
@@ -44,11 +46,15 @@ COUNT: Final = MeasureNoise()
 
 @dataclass(frozen=True, slots=True)
 class CellNoise:
-    """The cells of a release, and the standard deviation of a count in each of them under a clip of 1."""
+    """The cells of a release, and the standard deviation of a count in each of them under a clip of 1.
+
+    `found`: the cells are found in the data, and their number is a guess.
+    """
 
     cells: int
     std: float
     measures: tuple[MeasureNoise, ...] = (COUNT,)
+    found: bool = False
 
     def __post_init__(self) -> None:
         if self.cells < 1 or not self.std > 0 or not self.measures:
@@ -86,6 +92,8 @@ def _error(measure: MeasureNoise, noise: CellNoise, lost: float, rows: float, cl
     """The squared error of a cell, relative to what it is."""
     kept = max(rows - lost, 1.0) if measure.share else rows
     bias = (_OF_MEAN if measure.share else 1.0) * lost / rows
+    if noise.found:
+        bias *= _UNTOLD
     return bias**2 + (measure.weight * noise.std * clip * noise.cells / kept) ** 2
 
 

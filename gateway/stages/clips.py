@@ -252,9 +252,10 @@ def choose_clips(
     for wanted, histogram in served:
         for part in wanted.parts:
             groups, cells = part.analysis.groups, policy.sizes.expected_groups
+            listed = isinstance(groups, EnumeratedGroups)
             if isinstance(groups, EnumeratedGroups):
                 cells = max(1, len(groups.keys))
-            noise = CellNoise(cells, std, measure_noises(part.analysis))
+            noise = CellNoise(cells, std, measure_noises(part.analysis), found=not listed)
             square = choose_clip(histogram, noise, policy.clipping.largest)
             if square is not None:
                 found.setdefault(part.place, []).append((part.names, square))

@@ -88,7 +88,8 @@ def _mine(there: World) -> None:
         f"DECLARE c CURSOR FOR {_FILTERED}",
         "FETCH ALL FROM c",
         "COMMIT",
-        "SELECT sql, outcome, charged_epsilon FROM gateway.queries ORDER BY at DESC LIMIT 6",
+        "SELECT sql, outcome, charged_epsilon FROM gateway.queries"
+        " ORDER BY at DESC, sql, outcome, charged_epsilon LIMIT 6",
         own,
     )
 
