@@ -1,6 +1,7 @@
 """Values that are computed from the rows of each person: what is compared besides the conditions on them."""
 
 import json
+from fractions import Fraction
 
 import pytest
 from laws import for_each
@@ -106,7 +107,7 @@ def test_rows_of_any_numbers_are_not_compared_with_rows_of_some() -> None:
         (any_, {_DEAR, EVERYTHING}),
     ):
         told = History(
-            PriorRelease(f"q{n}", f"q{n}", one, None, 800)
+            PriorRelease(f"q{n}", f"q{n}", one, None, Fraction(800))
             for n, one in enumerate((plain, some, any_))
         )
         indexes = comparable_indexes(new, (told,))
