@@ -20,6 +20,7 @@ from gateway.regions.relation import Atom, Relation, row_count_bounds, ungroup
 from gateway.regions.window_text import is_own_value, window_text
 
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
+_KEPT: Final = frozenset({"min", "max"})
 _NEVER_NULL: Final = frozenset({"count", "row_number"})
 
 
@@ -108,6 +109,9 @@ class PersonValues(Derivation):
         for one, (_, measure) in zip(fields, node.measures, strict=True):
             kept = self.measure(measure, below.columns)
             read = {each for part in kept.scalars for each in column_ids(part)}
+            if self._is_own_value(kept, read):
+                columns[one.id] = self.whole(kept.arguments[0])
+                continue
             name = f"{kept} of ({grouped})"
             limits = row_count_bounds(kept, bounds.get(one.id))
             there = kept.function != "count"
@@ -123,6 +127,10 @@ class PersonValues(Derivation):
         once = all(is_unit(one) for _, one in node.keys)
         atom = Atom(f"({grouped})", None, reaches, grouped=once)
         return Relation(columns, (atom,), conditions=persons)
+
+    def _is_own_value(self, measure: Measure, read: set[str]) -> bool:
+        """Whether it is the least or the greatest of values that are equal in all rows of the person: one of these."""
+        return measure.function in _KEPT and measure.where is None and read <= self.singles
 
     def is_once(self, relation: Relation) -> bool:
         """Whether it has at most one row for each person: by what it joins, or because it has one number of these rows."""

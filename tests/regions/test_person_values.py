@@ -180,3 +180,31 @@ def test_axes_of_a_number_are_left_out_of_every_box() -> None:
     assert region_text(heights) == region_text(where("income > 1000 OR smoker"))
     assert heights.covers(made)
     assert made.without_axes(frozenset({"patients.sex"})) is made
+
+
+@for_each(
+    ("value", "is_column"),
+    [
+        ("MAX(income)", True),
+        ("MIN(income)", True),
+        ("MAX(income) FILTER (WHERE smoker)", False),
+        ("SUM(income)", False),
+    ],
+)
+def test_largest_value_of_the_only_row_is_the_column(value: str, *, is_column: bool) -> None:
+    """With a condition inside, it is another number: NULL for some."""
+    made = scope(
+        f"SELECT COUNT(*) FROM (SELECT patient_id, {value} AS m FROM patients GROUP BY 1) t WHERE m > 1000"
+    )
+    assert (made.region == _RICH) is is_column
+    assert bool(made.numbers) is not is_column
+
+
+def test_largest_value_of_several_rows_is_a_number_of_the_person() -> None:
+    """Visits are several; the person's income beside them is one."""
+    asked = (
+        "SELECT COUNT(*) FROM (SELECT v.patient_id, MAX({}) AS m FROM visits v "
+        "JOIN patients p ON p.patient_id = v.patient_id GROUP BY 1) t WHERE m > 1000"
+    )
+    assert scope(asked.format("v.cost")).numbers
+    assert scope(asked.format("p.income")).region == _RICH

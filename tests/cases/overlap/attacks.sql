@@ -1309,3 +1309,7 @@ SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w
 -- title: one cost apart, joined with the visit itself twice
 SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_date = v.visit_date WHERE v.cost >= 308.71;
 SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_date = v.visit_date JOIN visits x ON x.patient_id = v.patient_id AND x.visit_id = v.visit_id AND x.visit_date = w.visit_date WHERE v.cost > 308.71;
+
+-- title: an income compared as the largest of the only one
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id, MAX(income) AS m FROM patients GROUP BY 1) t WHERE m > 52311;
