@@ -166,22 +166,18 @@ def _apart(
     by the ids of the second's; None if a link is no equality of columns of scans.
     """
     known = {one.id: one for atom in relation.atoms for one in atom.fields}
-    ends = {
-        said: (one, other)
-        for one, other in product(fields, known)
-        for said in (_equal(one, other), _equal(other, one))
-        if said in relation.links
-    }
     kept, added = set[str](), list[Scalar]()
     for said in sorted(relation.links - {link}):
-        if not any(one in said for one in fields):
+        read = [one for one in fields if one in said]
+        ends = [(one, other) for one in read if (other := _other_end(said, one)) in known]
+        if not read:
             kept.add(said)
-        elif said not in ends:
+        elif not ends:
             return None
         else:
-            one, other = fields[ends[said][0]], known[ends[said][1]]
-            if relation.links.isdisjoint({_equal(one.id, other.id), _equal(other.id, one.id)}):
-                made = Call("=", (Ref(one), Ref(other)), BOOLEAN, one.nullable or other.nullable)
+            near, far = fields[ends[0][0]], known[ends[0][1]]
+            if relation.links.isdisjoint({_equal(near.id, far.id), _equal(far.id, near.id)}):
+                made = Call("=", (Ref(near), Ref(far)), BOOLEAN, near.nullable or far.nullable)
                 added.append(is_met(normal(made)))
     return frozenset(kept), tuple(added)
 
@@ -270,6 +266,14 @@ def is_always_met(left: Relation, right: Relation, links: frozenset[str]) -> boo
 
 def _equal(base: str, other: str) -> str:
     return f"({base} = {other})"
+
+
+def _other_end(link: str, base: str) -> str:
+    """What the link says that this base equals; nothing if it says something else."""
+    left, right = f"({base} = ", f" = {base})"
+    if link.startswith(left) and link.endswith(")"):
+        return link[len(left) : -1]
+    return link[1 : -len(right)] if link.startswith("(") and link.endswith(right) else ""
 
 
 def row_count_bounds(measure: Measure, bounds: Bounds | None) -> Bounds | None:
