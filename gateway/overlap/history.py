@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod, sqrt
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -21,6 +22,18 @@ from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides
 from gateway.regions.cells import Cells, all_cells
 from gateway.regions.region import Region
 from gateway.regions.scope import GroupKey, ReleaseScope
+
+_NO_NUMBERS: Final = "none"
+_SOME_NUMBERS: Final = "some"
+_ANY_NUMBERS: Final = "any"
+_COMPARED: Final = MappingProxyType(
+    {
+        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS),
+        _SOME_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS),
+        _ANY_NUMBERS: (_NO_NUMBERS, _ANY_NUMBERS),
+    }
+)
+"""A region of any numbers was not released: persons with some numbers were, and their own region is compared with these."""
 
 Rows: TypeAlias = NDArray[np.int64]
 Written: TypeAlias = frozenset[frozenset[tuple[str, Cells]]]
@@ -324,7 +337,7 @@ class History:
     """
 
     def __init__(self, told: Iterable[PriorRelease] = ()) -> None:
-        self._shapes: dict[str, list[Index]] = {}
+        self._shapes: dict[tuple[str, str], list[Index]] = {}
         self._missing: set[str] = set()
         self._missing_all = False
         for one in told:
@@ -335,7 +348,7 @@ class History:
         scope = past.scope
         if scope.region.is_nothing:
             return
-        of_shape = self._shapes.setdefault(scope.shape, [])
+        of_shape = self._shapes.setdefault((scope.shape, _numbers(scope)), [])
         fitting = [one for one in of_shape if one.fits(scope)]
         if not fitting:
             fitting = [Index()]
@@ -351,9 +364,10 @@ class History:
         """True if an unreadable release may be about them."""
         return self._missing_all or not self._missing.isdisjoint(tables)
 
-    def of(self, shape: str) -> Iterator[Index]:
-        """The releases of the shape, by the kinds of their cells, the newest kinds first."""
-        yield from reversed(self._shapes.get(shape, ()))
+    def beside(self, scope: ReleaseScope) -> Iterator[Index]:
+        """The releases of its shape that are compared with it, by the kinds of their cells, the newest kinds first."""
+        for one in _COMPARED[_numbers(scope)]:
+            yield from reversed(self._shapes.get((scope.shape, one), ()))
 
     def __len__(self) -> int:
         return sum(len(one.entries) for each in self._shapes.values() for one in each)
@@ -366,11 +380,18 @@ def comparable_indexes(scope: ReleaseScope, told: Sequence[History]) -> tuple[In
     """The releases that can be compared with the scope and with each other."""
     kinds = {name: one.kind for name, one in _axes(scope).items()}
     found = []
-    for index in (one for each in told for one in each.of(scope.shape)):
+    for index in (one for each in told for one in each.beside(scope)):
         if index.agrees(kinds):
             kinds |= {name: line.axis.kind for name, line in index.lines.items()}
             found.append(index)
     return tuple(found)
+
+
+def _numbers(scope: ReleaseScope) -> str:
+    """What it says of the numbers of persons: nothing, a condition, or that they may be any."""
+    if scope.any_numbers:
+        return _ANY_NUMBERS
+    return _SOME_NUMBERS if scope.numbers else _NO_NUMBERS
 
 
 def _axes(scope: ReleaseScope) -> dict[str, RegionAxis]:

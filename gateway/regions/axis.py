@@ -44,7 +44,8 @@ class RegionAxis:
 
     `size` is the number of values in the declared domain, without NULL; None if unknown. An axis that is not
     `readable` is an opaque condition: its names are `true` and `false`. `quasi`: the column is declared a
-    quasi-identifier or an identifier. `between`: the names of the two axes of times whose difference this is.
+    quasi-identifier or an identifier. `between`: the names of the two axes of times whose difference this is. `of_person`: its
+    values were computed from the rows of a person.
     """
 
     name: str
@@ -59,6 +60,7 @@ class RegionAxis:
     names: frozenset[str] | None = None
     stride: int = 1
     between: tuple[str, str] | None = None
+    of_person: bool = False
 
 
 def partner_axis(name: str, *, quasi: bool, few: bool) -> RegionAxis:
@@ -102,6 +104,7 @@ def axis_json(axis: RegionAxis) -> Json:
         "names": None if axis.names is None else sorted(axis.names),
         "stride": axis.stride,
         "between": None if axis.between is None else list(axis.between),
+        "of_person": axis.of_person,
     }
 
 
@@ -128,4 +131,5 @@ def axis_of_json(said: Json) -> RegionAxis:
         None if names is None else frozenset(map(read_string, read_sequence(names))),
         read_whole(given["stride"]),
         None if ends is None else (ends[0], ends[1]),
+        given.get("of_person") is True,
     )

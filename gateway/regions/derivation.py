@@ -120,7 +120,7 @@ class Derivation:
             columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
         return Relation(columns, (Atom(f"constant {told}"),))
 
-    def made(
+    def made(  # noqa: PLR0913 - what a value is made of
         self,
         name: str,
         like: Scalar,
@@ -129,15 +129,21 @@ class Derivation:
         *,
         nullable: bool = True,
         chosen: bool = False,
+        of_person: bool = False,
     ) -> Ref:
-        """A base for a computed value, with an axis of its own; without an axis if a condition has `chosen` it."""
+        """A base for a computed value, with an axis of its own; without an axis if a condition has `chosen` it.
+
+        `of_person`: it is computed from the rows of a person, as it also is if it uses such a value.
+        """
         there = [self.bases[one] for one in uses]
+        of_person |= any(one.axis is not None and one.axis.of_person for one in there)
         kept = Field(shorten(name), like.type, nullable=nullable)
         axis: RegionAxis | None = None
         if chosen:
             self._chosen.add(kept.id)
         else:
             axis = axis_of(kept.id, like.type, Anything(), nullable=nullable, bounds=bounds)
+            axis = replace(axis, of_person=of_person)
         self.made_from[kept.id] = frozenset(uses)
         told = frozenset(each for one in there for each in one.uses)
         return self.base(Base(kept, axis, told, any(one.quasi for one in there)))

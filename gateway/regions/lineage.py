@@ -13,24 +13,24 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.plan.affine import Affinity
-from gateway.plan.aggregates import Measure, PerUnit
+from gateway.plan.aggregates import PerUnit
 from gateway.plan.fields import BOOLEAN, Field, Protected, Tie
 from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
 from gateway.plan.narrowed_domains import conjuncts
-from gateway.plan.node import BrokenPlan, Node, is_unit
+from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
-from gateway.ranges.relations import columns_of
 from gateway.ranges.rounding import rounded_sums
 from gateway.regions.axis import partner_axis
 from gateway.regions.base_columns import Base, bases_of, has_one_row
-from gateway.regions.derivation import Derivation
 from gateway.regions.join_partners import Partners
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import conjunction, normal
 from gateway.regions.path_links import LinkKind, PathLinks, ids_of
+from gateway.regions.person_values import PersonValues
 from gateway.regions.relation import (
+    ONE,
     OUTER,
     Atom,
     Relation,
@@ -41,33 +41,25 @@ from gateway.regions.relation import (
     is_there,
     joined,
     links_of_both,
-    row_count_bounds,
-    ungroup,
     value_where,
 )
 from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import join_staged, match_staged
 from gateway.regions.union_sides import SideRows, UnionSide, relations_inside
-from gateway.regions.window_text import is_own_value, window_text
 
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
-_UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 
 @dataclass
-class Lineage(Derivation):
-    """Reads one plan from its root to its tables. `window_rows` are the rows behind each value of a window, `unions` the
-    sides of unions of protected rows, `equalities` the links between columns, both by their texts; `divisions` divide persons.
+class Lineage(PersonValues):
+    """Reads one plan from its root to its tables. `unions` are the sides of unions of protected rows, `equalities` the links
+    between columns, both by their texts.
     """
 
-    _singles: set[str] = field(default_factory=set)
-    _rows: dict[str, Relation] = field(default_factory=dict)
     partners: Partners = field(default_factory=Partners)
     paths: PathLinks = field(default_factory=PathLinks)
-    window_rows: dict[str, Relation] = field(default_factory=dict)
     unions: dict[str, tuple[UnionSide, ...]] = field(default_factory=dict)
     equalities: dict[str, Scalar] = field(default_factory=dict)
-    divisions: list[Scalar] = field(default_factory=list)
 
     @classmethod
     def over(
@@ -88,9 +80,9 @@ class Lineage(Derivation):
             case Project():
                 return self._project(node)
             case Window():
-                return self._window(node)
+                return self.window(node, self.of(node.child))
             case PerUnit():
-                return self._per_unit(node)
+                return self.per_unit(node, self.of(node.child))
             case Join():
                 return self._outer(node) if node.outer else self._join(node)
             case Mark():
@@ -120,7 +112,7 @@ class Lineage(Derivation):
         found = bases_of(table, name)
         columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
         if has_one_row(table):
-            self._singles |= {base.field.id for base in found}
+            self.singles |= {base.field.id for base in found}
         return Relation(columns, (self.paths.add_scan(node, name, found),))
 
     def _join(self, node: Join) -> Relation:
@@ -184,7 +176,8 @@ class Lineage(Derivation):
             return joined(left, right, links, columns, left.conditions)
         on = [*links, *([] if not conditions else [scalar_sql(conjunction(conditions))])]
         beside = f" on {' and '.join(sorted(on))}" if on else ""
-        said = f"{OUTER} ({self.text(right)}{beside})"
+        once = isinstance(node.right.label, Protected) and self.is_once(right)
+        said = f"{ONE if once else OUTER} ({self.text(right)}{beside})"
         columns = dict(left.columns)
         told = self.paths.kind(node, [self.equalities[one] for one in links], conditions, right)
         there = self._exists(right, links, conditions, told) if asked else None
@@ -221,87 +214,6 @@ class Lineage(Derivation):
             replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=nullable))
         )
 
-    def _parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
-        """The relation without the conditions that are about the person, and these conditions.
-
-        They are true for all rows of a person or for none, so values computed from the rows of one person do not depend on
-        them.
-        """
-        whole = [one for one in relation.conditions if column_ids(one) <= self._singles]
-        rest = tuple(one for one in relation.conditions if one not in whole)
-        return replace(relation, conditions=rest), tuple(whole)
-
-    def _window(self, node: Window) -> Relation:
-        below = self.of(node.child)
-        bounds = columns_of(node, narrowed=False)
-        over = self.text(self._parted(below)[0])
-        columns = dict(below.columns)
-        # ties in the order of a window are broken by all other columns
-        every = column_ids(*below.columns.values())
-        for name, call in node.items:
-            if is_own_value(call):
-                columns[name] = self.resolved(call.arguments[0], below.columns)
-                continue
-            text = window_text(call, lambda one: self.resolved(one, below.columns), below, every)
-            said = f"{text} over ({over})"
-            chosen = self.is_window_choice(call, node.child)
-            parted = (one for one in call.partition if not is_unit(one))
-            self.divisions += [self.resolved(one, below.columns) for one in parted]
-            like = Ref(Field(name, call.type))
-            made = self.made(said, like, every, bounds.get(name), chosen=chosen)
-            given = tuple(self.resolved(one, below.columns) for one in call.arguments)
-            order = (self.resolved(one, below.columns) for one, _ in call.order)
-            self.made_from[made.field.id] = column_ids(*given, *order)
-            if call.function in _UNORDERED:
-                self.measures[made.field.id] = Measure(call.function, given, call.type)
-            if call.function in _UNORDERED or call.function == "row_number":
-                self.window_rows[made.field.id] = below
-            columns[name] = made
-        return replace(below, columns=columns)
-
-    def _per_unit(self, node: PerUnit) -> Relation:
-        below, persons = self._parted(self.of(node.child))
-        bounds = columns_of(node, narrowed=False)
-        keys = [self.resolved(one, below.columns) for _, one in node.keys]
-        self.divisions += [
-            made for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
-        ]
-        listed = [
-            scalar_sql(made)
-            for made, (_, one) in zip(keys, node.keys, strict=True)
-            if not is_unit(one)
-        ]
-        said = ", ".join(["person", *sorted(set(listed))])
-        grouped = f"{self.text(below)} by {said}"
-        columns: dict[str, Scalar] = {}
-        fields = iter(node.fields)
-        for made in keys:
-            columns[next(fields).id] = self.whole(made)
-        for one, (_, measure) in zip(fields, node.measures, strict=True):
-            kept = self.measure(measure, below.columns)
-            read = {each for part in kept.scalars for each in column_ids(part)}
-            name = f"{kept} of ({grouped})"
-            limits = row_count_bounds(kept, bounds.get(one.id))
-            there = kept.function != "count"
-            chosen = self.is_choice(measure, of_person=True)
-            made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
-            columns[one.id] = made
-            self.measures[made.field.id] = kept
-            self.grouped[made.field.id] = f"({grouped})", below
-        self._rows[f"({grouped})"] = below
-        reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
-        return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
-
-    def rows_of(self, relation: Relation) -> Relation | None:
-        """The rows that were grouped by person, with the tables that are joined to them; None if nothing was grouped.
-
-        Every column of it is a base. Conditions on values that were computed for each person stay.
-        """
-        found = ungroup(relation, self._rows)
-        if found is relation:
-            return None
-        return self.with_bases(found)
-
     def _mark(self, node: Mark) -> Relation:
         below = self.of(node.child)
         with self.scans.below_exists(node.inner):
@@ -335,8 +247,8 @@ class Lineage(Derivation):
         """Whether a row exists, without the conditions on the outer row and on the person's only row in a table, and the
         same with them. They do not depend on the row that is found, so they are conditions on the outer row.
         """
-        parted, whole = self._parted(inner)
-        near = self._singles | ids_of(outer) - ids_of(inner)
+        parted, whole = self.parted(inner)
+        near = self.singles | ids_of(outer) - ids_of(inner)
         whole += tuple(one for one in conditions if column_ids(one) <= near)
         rest = tuple(one for one in conditions if one not in whole)
         made = self._exists(parted, links, rest, told)
@@ -355,7 +267,7 @@ class Lineage(Derivation):
         on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
         name = shorten(f"exists ({self.text(inner)}{beside})")
-        inside = relations_inside(inner, self._rows, self.unions, self.equalities)
+        inside = relations_inside(inner, self.grouped_rows, self.unions, self.equalities)
         every = tuple(
             replace(one, conditions=(*one.conditions, *conditions)) for one in inside or (inner,)
         )

@@ -97,6 +97,17 @@ class Region:
             return True
         return _combined(other, self, lambda one, two: one and not two, _MOST_WORK).is_nothing
 
+    def without_axes(self, names: frozenset[str]) -> "Region":
+        """The rows that become rows of it by other values on these axes."""
+        if not any(one.name in names for one in self.axes):
+            return self
+        made = NOTHING
+        for box in self.boxes:
+            parts = tuple(part for part in box.parts if part[0] not in names)
+            left = tuple(one for one in self.axes if any(one.name == name for name, _ in parts))
+            made = made.join(Region(left, (Box(parts),)))
+        return made
+
     def same(self, other: "Region") -> bool:
         """Whether both are the same rows, even if their axes were declared differently."""
         if self.boxes == other.boxes:

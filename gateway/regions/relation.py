@@ -15,11 +15,14 @@ from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
+from gateway.regions.normal_form import normal
 from gateway.regions.region import Region
 from gateway.regions.time_differences import dependent_axes
 
 OUTER: Final = "left join"
 """How the link of an outer join begins."""
+ONE: Final = f"{OUTER} one"
+"""How it begins if each row has at most one partner."""
 _AGAIN: Final = "#"
 """In the name of each scan of a table but the first."""
 _FINE: Final = 24
@@ -39,7 +42,8 @@ class PathEnd:
 class Atom:
     """A relation that is joined. `single` is its table if that has one row for each person. `reaches` are tables of that
     kind in which, by declaration, the person of each of its rows has a row. `edge` is the first key of its unit path, `keys` are
-    its own columns to which unit paths lead. `fields` are the columns of a scan, by their bases.
+    its own columns to which unit paths lead. `fields` are the columns of a scan, by their bases. `grouped`: it has one row
+    for each person at most, whose rows were grouped.
     """
 
     text: str
@@ -48,6 +52,7 @@ class Atom:
     edge: PathEnd | None = None
     keys: frozenset[PathEnd] = frozenset()
     fields: tuple[Field, ...] = ()
+    grouped: bool = False
 
     def is_parent_of(self, child: "Atom", link: str) -> bool:
         """Whether the link is the first key of the child's unit path, and this is the parent's row that it leads to.
@@ -72,10 +77,12 @@ class Relation:
 
     @property
     def shape(self) -> str:
-        """What is joined, as text. A parent that a row of its only child leads to adds and removes no rows, so it is left out.
+        """What is joined, as text. A parent that a row of its only child leads to adds and removes no rows, so it is left out,
+        and so is an outer join in which each row has at most one partner.
 
         INVARIANT: equal shapes join the same rows in the same way. What is left out is known from what is not: the first
         scan of a parent is the row that the first scan of its child leads to, and no other relation here leads to one.
+        Columns of an outer join have its text in their names.
         """
         parents = {
             parent: link
@@ -85,8 +92,15 @@ class Relation:
             if parent.is_parent_of(child, link) and self._is_told(parent, child)
         }
         joined = " join ".join(sorted(one.text for one in self.atoms if one not in parents))
-        links = self.links - set(parents.values())
+        links = {one for one in self.links if not one.startswith(ONE)} - set(parents.values())
         return f"{joined} on {' and '.join(sorted(links))}" if links else joined
+
+    @property
+    def is_once(self) -> bool:
+        """Whether it has at most one row for each person, by what it joins. Rows of persons are joined on the person."""
+        single = all(one.single is not None or one.grouped for one in self.atoms)
+        several = (one.startswith(OUTER) and not one.startswith(ONE) for one in self.links)
+        return single and not any(several)
 
     def _is_told(self, parent: Atom, child: Atom) -> bool:
         """Whether this child alone leads to a table of the parent, and both are first scans."""
@@ -122,26 +136,50 @@ def joined(
 def _with_one_parent(relation: Relation) -> Relation:
     """The relation in which every row of a parent is read once, however often it is joined by its key.
 
-    INVARIANT: a key of unit paths is unique, so two rows of the parent with one key are one row. Other links of the second
-    scan would lose their columns, so a scan that has some stays.
+    INVARIANT: a key of unit paths is unique, so two rows of the parent with one key are one row. Then other links of the second
+    scan are conditions on this row. A scan with a link that cannot be written so stays.
     """
     for link in sorted(relation.links):
         for first, second in combinations(relation.atoms, 2):
             if not _reads_again(first, second, link, relation):
                 continue
-            others = relation.links - {link}
-            if any(field.id in one for one in others for field in second.fields):
-                continue
             fields = {one.id: two for one, two in zip(second.fields, first.fields, strict=True)}
+            apart = _apart(relation, link, fields)
+            if apart is None:
+                continue
+            others, added = apart
             return _with_one_parent(
                 Relation(
                     {name: replace_columns(one, fields) for name, one in relation.columns.items()},
                     tuple(one for one in relation.atoms if one is not second),
                     others,
-                    tuple(replace_columns(one, fields) for one in relation.conditions),
+                    (*(replace_columns(one, fields) for one in relation.conditions), *added),
                 )
             )
     return relation
+
+
+def _apart(
+    relation: Relation, link: str, fields: Mapping[str, Field]
+) -> tuple[frozenset[str], tuple[Scalar, ...]] | None:
+    """The other links without those of the second scan, and these as conditions. `fields` are the columns of the first scan,
+    by the ids of the second's; None if a link is no equality of columns of scans.
+    """
+    known = {one.id: one for atom in relation.atoms for one in atom.fields}
+    kept, added = set[str](), list[Scalar]()
+    for said in sorted(relation.links - {link}):
+        read = [one for one in fields if one in said]
+        ends = [(one, other) for one in read if (other := _other_end(said, one)) in known]
+        if not read:
+            kept.add(said)
+        elif not ends:
+            return None
+        else:
+            near, far = fields[ends[0][0]], known[ends[0][1]]
+            if relation.links.isdisjoint({_equal(near.id, far.id), _equal(far.id, near.id)}):
+                made = Call("=", (Ref(near), Ref(far)), BOOLEAN, near.nullable or far.nullable)
+                added.append(is_met(normal(made)))
+    return frozenset(kept), tuple(added)
 
 
 def _reads_again(first: Atom, second: Atom, link: str, relation: Relation) -> bool:
@@ -228,6 +266,14 @@ def is_always_met(left: Relation, right: Relation, links: frozenset[str]) -> boo
 
 def _equal(base: str, other: str) -> str:
     return f"({base} = {other})"
+
+
+def _other_end(link: str, base: str) -> str:
+    """What the link says that this base equals; nothing if it says something else."""
+    left, right = f"({base} = ", f" = {base})"
+    if link.startswith(left) and link.endswith(")"):
+        return link[len(left) : -1]
+    return link[1 : -len(right)] if link.startswith("(") and link.endswith(right) else ""
 
 
 def row_count_bounds(measure: Measure, bounds: Bounds | None) -> Bounds | None:

@@ -10,7 +10,7 @@ from gateway.plan.fields import BIGINT
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Scan, StagedRows
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Scalar, column_ids
 from gateway.regions.base_columns import Bases
 from gateway.regions.cells import StepCells
 from gateway.regions.lineage import Lineage
@@ -99,6 +99,15 @@ class ResolvedPlan:
             if measure is not None:
                 below = self.lineage.with_bases(self.lineage.window_rows[name])
                 yield replace(self._over(below), partners=()), measure
+
+    def reads(self, names: frozenset[str]) -> frozenset[str]:
+        """The bases behind these and behind its conditions."""
+        return self.lineage.made_of(names | column_ids(*self.relation.conditions))
+
+    def measures_of_persons(self, names: frozenset[str]) -> list[Measure]:
+        """The aggregates that gave the values of persons that it reads beside these names, other than windows."""
+        made, windows = self.lineage.measures, self.lineage.window_rows
+        return [made[one] for one in sorted(made.keys() & self.reads(names) - windows.keys())]
 
     def behind(self, name: str) -> "tuple[ResolvedPlan, Measure] | None":
         """The rows of a person that a value was computed from, and its aggregate; None for any other base."""

@@ -67,7 +67,8 @@ class ReleaseScope:
     """`shape` is the normal text of the joined tables: only scopes of equal shape are compared.
 
     `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
-    were joined with (`joined_tables`); scopes that come from the state do not have them.
+    were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
+    rows behind an answer whatever the numbers of their persons are, of which the answer is about some.
     """
 
     shape: str
@@ -76,6 +77,12 @@ class ReleaseScope:
     keys: tuple[GroupKey, ...]
     unreadable: tuple[str, ...]
     through: frozenset[str] = field(default=frozenset(), compare=False)
+    any_numbers: bool = False
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The axes of its conditions on values that were computed from the rows of a person."""
+        return frozenset(one.name for one in self.region.axes if one.of_person)
 
 
 def scope_of(
@@ -156,34 +163,27 @@ def aggregate_scopes(
     in an outer join or EXISTS, the rows of windows, and each side of a union.
     """
     followed = resolve_plan(plan, constants, known)
-    measures = [measure for _, measure in plan.measures]
-    given = [part for one in measures for part in one.scalars] + [key for _, key in plan.keys]
-    asked = [*map(followed.resolved, given), *followed.relation.conditions]
-    read = followed.lineage.made_of(column_ids(*asked))
-    made = followed.lineage.measures
-    by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
     found = list[ReleaseScope]()
     try:
         with allow_work():
-            found.extend(_of_chosen_keys(plan, scope, followed))
-            found.extend(_revealed(plan, scope, followed, (measures, by_person), read))
+            for one in _of_chosen_keys(plan, scope, followed):
+                found += (one, *_with_any_numbers(one))
+            found.extend(_revealed(plan, scope, followed))
     except (TooLarge, WorkSpent):
         found.append(_too_many_sides(scope))
     return tuple(dict.fromkeys(found))
 
 
 def _revealed(
-    plan: Aggregate,
-    scope: ReleaseScope,
-    followed: ResolvedPlan,
-    measures: tuple[list[Measure], list[Measure]],
-    read: frozenset[str],
+    plan: Aggregate, scope: ReleaseScope, followed: ResolvedPlan
 ) -> Iterator[ReleaseScope]:
-    """The same; `measures` are those of the plan and those that were computed for each person."""
-    given, by_person = measures
+    """The same, beside the groups of chosen boundaries."""
+    given = [measure for _, measure in plan.measures]
+    shown = [part for one in given for part in one.scalars] + [key for _, key in plan.keys]
+    told_ids = column_ids(*map(followed.resolved, shown))
     values = [one.values for one in scope.keys]
     left = deque([(followed, given)])
-    left += ((one, [total]) for one, total in followed.windows(read))
+    windows = set[str]()
     sides, relations, scopes = 0, 0, 0
     while left:
         one, told = left.popleft()
@@ -192,6 +192,9 @@ def _revealed(
         if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS or scopes > _MOST_SCOPES:
             raise TooLarge
         left += ((part, told) for part in parts)
+        read = one.reads(told_ids)
+        left += ((each, [total]) for each, total in one.windows(read - windows))
+        windows |= read
         if parts and one.within:
             continue  # its sides are next
         own = scope
@@ -212,7 +215,22 @@ def _revealed(
         left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
-            left.append((rows, by_person))
+            left.append((rows, rows.measures_of_persons(told_ids)))
+            continue
+        for answer in (own, *beside):
+            yield from _with_any_numbers(answer)
+
+
+def _with_any_numbers(scope: ReleaseScope) -> Iterator[ReleaseScope]:
+    """The same rows whatever the numbers of their persons are, if it has conditions on these.
+
+    A number may be a condition on rows in disguise: `bool_or(income > X)` beside `income > X` restricts nothing. So the rows of
+    two numbers would look as if they differed by wide regions in which there is nobody.
+    """
+    if scope.numbers:
+        region = scope.region.without_axes(scope.numbers)
+        unreadable = _unreadable(region, scope.keys)
+        yield replace(scope, region=region, unreadable=unreadable, any_numbers=True)
 
 
 def _without_few(
@@ -314,6 +332,7 @@ def scope_json(scope: ReleaseScope) -> Json:
         "region": region_json(scope.region),
         "keys": keys,
         "unreadable": list(scope.unreadable),
+        "any_numbers": scope.any_numbers,
     }
 
 
@@ -339,4 +358,5 @@ def scope_of_json(said: Json) -> ReleaseScope:
         region_of_json(given["region"]),
         tuple(keys),
         tuple(map(read_string, read_sequence(given["unreadable"]))),
+        any_numbers=given.get("any_numbers") is True,
     )

@@ -325,7 +325,9 @@ def _base(name: str, first: Base, second: Base, *, days: bool) -> Base:
     kind = INTEGER if days else NUMERIC
     axis = axis_of(name, kind, Anything(), nullable=nullable, quasi=quasi)
     between = first.field.id, second.field.id
-    axis = replace(axis, between=between, stride=1 if days else _MINUTE_CELLS)
+    of_person = any(one.axis is not None and one.axis.of_person for one in (first, second))
+    stride = 1 if days else _MINUTE_CELLS
+    axis = replace(axis, between=between, stride=stride, of_person=of_person)
     domain = _domain(first, second, days=days)
     return Base(Field(name, kind, domain, nullable), axis, first.uses | second.uses, quasi)
 

@@ -135,7 +135,7 @@ def _compared(seed: int) -> int:
         counts = [int(one) for one in chance.integers(0, 4000, size)]
         known = counts if chance.random() < 0.7 else None
         told.append(past(number, _region(chance), *keys, counts=known))
-    [index] = History(told).of("t")
+    [index] = History(told).beside(told[0].scope)
     found = 0
     for _ in range(10):
         new = NewQuery(scope(_region(chance), *_keys(chance)), SPREAD)

@@ -141,3 +141,29 @@ def test_row_that_exists_because_it_is_itself_hides_nobody(beside: str) -> None:
     inner = f"SELECT 1 FROM prescriptions q WHERE q.visit_id = p.visit_id{beside}"
     asked = f"SELECT COUNT(*) FROM prescriptions p WHERE p.dose >= 501 AND EXISTS ({inner})"
     assert _verdict(asked) is Code.UNREADABLE_CONDITION
+
+
+_ITSELF = "SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND {} WHERE v.cost > 5"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    ["", " AND w.cost = v.cost", " AND w.visit_date = v.visit_date AND v.diagnosis = w.diagnosis"],
+)
+def test_row_joined_with_itself_is_one_row_whatever_else_is_compared(beside: str) -> None:
+    """Its columns are equal to themselves, unless they are NULL."""
+    found = parts("clinic", _ITSELF.format(f"w.visit_id = v.visit_id{beside}"))[0].scope
+    assert found.shape == "visits"
+    assert {one.name for one in found.region.axes} <= {
+        "visits.cost",
+        "visits.visit_date",
+        "visits.diagnosis",
+    }
+
+
+def test_row_joined_with_itself_by_another_column_keeps_the_condition() -> None:
+    """Two columns of one row are compared, which is opaque; without its key it is another row."""
+    crossed = _ITSELF.format("w.visit_id = v.visit_id AND w.patient_id = v.visit_id")
+    assert _verdict(crossed) is Code.UNREADABLE_CONDITION
+    days = _ITSELF.format("w.visit_date = v.visit_date")
+    assert "visits#2" in parts("clinic", days)[0].scope.shape

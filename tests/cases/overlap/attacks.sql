@@ -1209,3 +1209,107 @@ SELECT SUM(cost) FROM visits;
 SELECT SUM(cost) FROM (
   SELECT cost, LAG(visit_date, 50) OVER (PARTITION BY patient_id ORDER BY visit_date) AS before FROM visits
 ) v WHERE NOT (cost = 308.71 AND before IS NULL);
+
+-- title: an income compared in a truth value of the person
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(income > 52311) AS b FROM patients GROUP BY 1) t WHERE b;
+
+-- title: two truth values of persons, one income apart
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(income >= 52311) AS b FROM patients GROUP BY 1) t WHERE b;
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(income > 52311) AS b FROM patients GROUP BY 1) t WHERE b;
+
+-- title: an income compared below a maximum of 0 and 1
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id, MAX((income > 52311)::int) AS b FROM patients GROUP BY 1) t WHERE b = 1;
+
+-- title: people without a row of at most an income
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id FROM patients GROUP BY 1 HAVING COUNT(*) FILTER (WHERE income <= 52311) = 0) t;
+
+-- title: people with a sum over no row of at most an income
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id FROM patients GROUP BY 1 HAVING SUM(1) FILTER (WHERE income <= 52311) IS NULL) t;
+
+-- title: people all of whose visits cost more
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_AND(cost >= 308.71) AS b FROM visits GROUP BY 1) t WHERE b;
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_AND(cost > 308.71) AS b FROM visits GROUP BY 1) t WHERE b;
+
+-- title: people with three dear visits, one cost apart, in HAVING
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost >= 308.71) > 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost > 308.71) > 2) t;
+
+-- title: people with three dear visits, one cost apart, in WHERE
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost >= 308.71 GROUP BY 1 HAVING COUNT(*) > 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost > 308.71 GROUP BY 1 HAVING COUNT(*) > 2) t;
+
+-- title: second dear visits, one cost apart
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS n FROM visits WHERE cost >= 308.71) t WHERE n = 2;
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS n FROM visits WHERE cost > 308.71) t WHERE n = 2;
+
+-- title: dear visits without an earlier one, one cost apart
+SELECT COUNT(*) FROM (SELECT LAG(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits WHERE cost >= 308.71) t WHERE l IS NULL;
+SELECT COUNT(*) FROM (SELECT LAG(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits WHERE cost > 308.71) t WHERE l IS NULL;
+
+-- title: people among those with a truth value, one cost apart
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING BOOL_OR(cost >= 308.71));
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING BOOL_OR(cost > 308.71));
+
+-- title: a truth value below a second grouping, one cost apart
+SELECT COUNT(*) FROM (SELECT patient_id FROM (SELECT patient_id, visit_date, BOOL_OR(cost >= 308.71) AS b FROM visits GROUP BY 1, 2) d WHERE b GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM (SELECT patient_id, visit_date, BOOL_OR(cost > 308.71) AS b FROM visits GROUP BY 1, 2) d WHERE b GROUP BY 1) t;
+
+-- title: a truth value in a side of a union, one income apart
+SELECT COUNT(*) FROM (SELECT patient_id FROM (SELECT patient_id, BOOL_OR(income >= 52311) AS b FROM patients GROUP BY 1) s WHERE b UNION ALL SELECT patient_id FROM visits WHERE 1 = 0) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM (SELECT patient_id, BOOL_OR(income > 52311) AS b FROM patients GROUP BY 1) s WHERE b UNION ALL SELECT patient_id FROM visits WHERE 1 = 0) t;
+
+-- title: one income apart, beside a number of visits that says nothing
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM patients p WHERE income > 52311 AND (SELECT COUNT(*) FROM visits v WHERE v.patient_id = p.patient_id) >= 0;
+
+-- title: one income apart, beside an outer join with grouped visits
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, MAX(cost) AS m FROM visits WHERE cost > 5 GROUP BY 1) t ON t.patient_id = p.patient_id WHERE income > 52311;
+
+-- title: one income apart, beside an outer join with second visits
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM patients p LEFT JOIN (
+  SELECT patient_id, cost FROM (SELECT patient_id, cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS n FROM visits) v WHERE n = 2
+) t ON t.patient_id = p.patient_id WHERE income > 52311;
+
+-- title: a small group again, beside an outer join with grouped stays
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54320 AND 54322;
+SELECT SUM(score) FROM persons p LEFT JOIN (SELECT person_id, COUNT(*) AS n FROM stays GROUP BY 1) t ON t.person_id = p.person_id WHERE salary BETWEEN 54320 AND 54322;
+
+-- title: one cost apart, beside a number of rows in a window
+SELECT COUNT(*) FROM visits WHERE cost >= 308.71;
+SELECT COUNT(*) FROM (SELECT cost, COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visits) t WHERE cost > 308.71 AND n >= 1;
+
+-- title: one cost apart, among distinct visits
+SELECT COUNT(*) FROM visits WHERE cost >= 308.71;
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id, visit_id) patient_id, visit_id FROM visits WHERE cost > 308.71) t;
+
+-- title: one cost apart, among first rows of each visit
+SELECT COUNT(*) FROM visits WHERE cost >= 308.71;
+SELECT COUNT(*) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id, visit_id ORDER BY cost) AS n FROM visits) t WHERE cost > 308.71 AND n = 1;
+
+-- title: one income apart, beside the income before the only one
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT income, LAG(income) OVER (PARTITION BY patient_id ORDER BY income) AS l FROM patients) t WHERE income > 52311 AND l IS NULL;
+
+-- title: one cost apart, beside the largest cost of the person
+SELECT COUNT(*) FROM visits WHERE cost >= 308.71;
+SELECT COUNT(*) FROM (SELECT cost, MAX(cost) OVER (PARTITION BY patient_id) AS m FROM visits) t WHERE cost > 308.71 AND m > 308.71;
+
+-- title: one cost apart, joined with the visit itself and its day
+SELECT COUNT(*) FROM visits WHERE cost >= 308.71;
+SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_id = v.visit_id AND w.visit_date = v.visit_date WHERE v.cost > 308.71;
+
+-- title: one cost apart, joined with the visit itself twice
+SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_date = v.visit_date WHERE v.cost >= 308.71;
+SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_date = v.visit_date JOIN visits x ON x.patient_id = v.patient_id AND x.visit_id = v.visit_id AND x.visit_date = w.visit_date WHERE v.cost > 308.71;
+
+-- title: an income compared as the largest of the only one
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id, MAX(income) AS m FROM patients GROUP BY 1) t WHERE m > 52311;

@@ -636,3 +636,45 @@ SELECT birth_year = 1971, COUNT(*) FROM patients GROUP BY 1;
 SELECT COUNT(*) FROM (SELECT visit_date, LAG(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE visit_date - l < 7;
 SELECT COUNT(*) FROM (SELECT visit_date, LEAD(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date DESC, visit_id DESC) AS l FROM visits) t WHERE visit_date - l < 90;
 SELECT COUNT(*) FROM (SELECT visit_date, MAX(visit_date) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS l FROM visits) t WHERE visit_date - l < 7;
+
+-- title: people by how often they came, over different thresholds
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) > 5) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) > 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) BETWEEN 2 AND 4) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE visit_date >= DATE '2024-01-01' GROUP BY 1 HAVING COUNT(*) > 5) t;
+
+-- title: people with dear visits, by flags over wide ranges
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(cost > 500) AS b FROM visits GROUP BY 1) t WHERE b;
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(cost > 1000) AS b FROM visits GROUP BY 1) t WHERE b;
+SELECT COUNT(*) FROM (SELECT patient_id, BOOL_OR(cost > 2000) AS b FROM visits GROUP BY 1) t WHERE NOT b;
+SELECT COUNT(*) FROM visits WHERE cost > 1500;
+SELECT b, COUNT(*) FROM (SELECT patient_id, BOOL_AND(cost < 300) AS b FROM visits GROUP BY 1) t GROUP BY 1;
+
+-- title: people who spent something, and those who spent much
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 100) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 5000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE visit_date >= DATE '2023-01-01' GROUP BY 1 HAVING SUM(cost) > 0) t;
+SELECT AVG(m) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t WHERE m <> 0;
+
+-- title: first and second visits of two years
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS n FROM visits WHERE visit_date >= DATE '2023-01-01') t WHERE n = 1;
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS n FROM visits WHERE visit_date >= DATE '2023-01-01') t WHERE n = 2;
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS n FROM visits WHERE visit_date >= DATE '2024-01-01') t WHERE n = 2;
+
+-- title: people with the numbers of their visits beside them
+SELECT COUNT(*), AVG(income) FROM patients;
+SELECT AVG(n) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id;
+SELECT region, COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.patient_id WHERE n > 3 GROUP BY 1;
+SELECT COUNT(*) FROM patients p WHERE (SELECT COUNT(*) FROM visits v WHERE v.patient_id = p.patient_id) > 5;
+SELECT COUNT(*) FROM patients p LEFT JOIN LATERAL (SELECT cost FROM visits v WHERE v.patient_id = p.patient_id ORDER BY visit_date LIMIT 1) f ON true WHERE f.cost > 100;
+
+-- title: numbers of visits in windows, beside the visits
+SELECT COUNT(*) FROM visits WHERE cost > 100;
+SELECT COUNT(*) FROM (SELECT cost, COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visits) t WHERE cost > 100 AND n >= 2;
+SELECT AVG(cost) FROM (SELECT cost, MAX(cost) OVER (PARTITION BY patient_id) AS m FROM visits) t WHERE m > 1000;
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id, visit_id) patient_id, visit_id FROM visits WHERE cost > 300) t;
+
+-- title: visits joined with themselves
+SELECT COUNT(*) FROM visits WHERE cost > 100;
+SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_id = v.visit_id AND w.visit_date = v.visit_date WHERE v.cost > 100;

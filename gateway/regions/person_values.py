@@ -1,0 +1,168 @@
+"""Values that are computed from the rows of each person, by grouping or by windows, and the rows behind them.
+
+INVARIANT: names are made of tables, columns and constants; they contain no alias and no id of a plan.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gateway.plan.aggregates import Measure, PerUnit
+from gateway.plan.fields import Field
+from gateway.plan.node import is_unit
+from gateway.plan.relations import Window
+from gateway.plan.scalars import Ref, Scalar, column_ids
+from gateway.plan.sql_text import scalar_sql
+from gateway.ranges.relations import columns_of
+from gateway.regions.cells import Cells, StepCells
+from gateway.regions.derivation import Derivation
+from gateway.regions.relation import Atom, Relation, row_count_bounds, ungroup
+from gateway.regions.window_text import is_own_value, window_text
+
+_UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
+_KEPT: Final = frozenset({"min", "max"})
+_NEVER_NULL: Final = frozenset({"count", "row_number"})
+
+
+@dataclass
+class PersonValues(Derivation):
+    """`singles` are the bases of tables that have one row for each person. `grouped_rows` are the rows behind each grouping by
+    person, `window_rows` those behind each value of a window; `divisions` divide the rows of a person. `numbered` are the rows
+    behind the numbers of all rows of a person.
+    """
+
+    singles: set[str] = field(default_factory=set)
+    grouped_rows: dict[str, Relation] = field(default_factory=dict)
+    window_rows: dict[str, Relation] = field(default_factory=dict)
+    divisions: list[Scalar] = field(default_factory=list)
+    numbered: dict[str, Relation] = field(default_factory=dict)
+
+    def parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
+        """The relation without the conditions that are about the person, and these conditions.
+
+        They are true for all rows of a person or for none, so values computed from the rows of one person do not depend on
+        them.
+        """
+        whole = [one for one in relation.conditions if column_ids(one) <= self.singles]
+        rest = tuple(one for one in relation.conditions if one not in whole)
+        return replace(relation, conditions=rest), tuple(whole)
+
+    def window(self, node: Window, below: Relation) -> Relation:
+        """The rows with the values of the window functions beside them."""
+        bounds = columns_of(node, narrowed=False)
+        over = self.text(self.parted(below)[0])
+        columns = dict(below.columns)
+        # ties in the order of a window are broken by all other columns
+        every = column_ids(*below.columns.values())
+        for name, call in node.items:
+            if is_own_value(call):
+                columns[name] = self.resolved(call.arguments[0], below.columns)
+                continue
+            text = window_text(call, lambda one: self.resolved(one, below.columns), below, every)
+            said = f"{text} over ({over})"
+            chosen = self.is_window_choice(call, node.child)
+            parted = (one for one in call.partition if not is_unit(one))
+            self.divisions += [self.resolved(one, below.columns) for one in parted]
+            like = Ref(Field(name, call.type))
+            given = tuple(self.resolved(one, below.columns) for one in call.arguments)
+            limits = bounds.get(name)
+            if call.frame is None:
+                limits = row_count_bounds(Measure(call.function, given, call.type), limits)
+            there = call.function not in _NEVER_NULL
+            made = self.made(
+                said, like, every, limits, nullable=there, chosen=chosen, of_person=True
+            )
+            order = (self.resolved(one, below.columns) for one, _ in call.order)
+            self.made_from[made.field.id] = column_ids(*given, *order)
+            if call.function in _UNORDERED:
+                self.measures[made.field.id] = Measure(call.function, given, call.type)
+            if call.function in _UNORDERED or call.function == "row_number":
+                self.window_rows[made.field.id] = below
+            if (
+                call.function == "row_number"
+                and call.partition
+                and all(map(is_unit, call.partition))
+            ):
+                self.numbered[made.field.id] = below
+            columns[name] = made
+        return replace(below, columns=columns)
+
+    def per_unit(self, node: PerUnit, rows: Relation) -> Relation:
+        """The groups of the rows of each person."""
+        below, persons = self.parted(rows)
+        bounds = columns_of(node, narrowed=False)
+        keys = [self.resolved(one, below.columns) for _, one in node.keys]
+        self.divisions += [
+            made for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
+        ]
+        listed = [
+            scalar_sql(made)
+            for made, (_, one) in zip(keys, node.keys, strict=True)
+            if not is_unit(one)
+        ]
+        said = ", ".join(["person", *sorted(set(listed))])
+        grouped = f"{self.text(below)} by {said}"
+        columns: dict[str, Scalar] = {}
+        fields = iter(node.fields)
+        for made in keys:
+            columns[next(fields).id] = self.whole(made)
+        for one, (_, measure) in zip(fields, node.measures, strict=True):
+            kept = self.measure(measure, below.columns)
+            read = {each for part in kept.scalars for each in column_ids(part)}
+            if self._is_own_value(kept, read):
+                columns[one.id] = self.whole(kept.arguments[0])
+                continue
+            name = f"{kept} of ({grouped})"
+            limits = row_count_bounds(kept, bounds.get(one.id))
+            there = kept.function != "count"
+            chosen = self.is_choice(measure, of_person=True)
+            made = self.made(
+                name, Ref(one), read, limits, nullable=there, chosen=chosen, of_person=True
+            )
+            columns[one.id] = made
+            self.measures[made.field.id] = kept
+            self.grouped[made.field.id] = f"({grouped})", below
+        self.grouped_rows[f"({grouped})"] = below
+        reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
+        once = all(is_unit(one) for _, one in node.keys)
+        atom = Atom(f"({grouped})", None, reaches, grouped=once)
+        return Relation(columns, (atom,), conditions=persons)
+
+    def _is_own_value(self, measure: Measure, read: set[str]) -> bool:
+        """Whether it is the least or the greatest of values that are equal in all rows of the person: one of these."""
+        return measure.function in _KEPT and measure.where is None and read <= self.singles
+
+    def is_once(self, relation: Relation) -> bool:
+        """Whether it has at most one row for each person: by what it joins, or because it has one number of these rows."""
+        if relation.is_once:
+            return True
+        numbers = [
+            name
+            for name, rows in self.numbered.items()
+            if (rows.atoms, rows.links) == (relation.atoms, relation.links)
+        ]
+        if not numbers:
+            return False
+        boxes = self.region(relation).boxes
+        return any(_is_one_number([box.along(one) for box in boxes]) for one in numbers)
+
+    def rows_of(self, relation: Relation) -> Relation | None:
+        """The rows that were grouped by person, with the tables that are joined to them; None if nothing was grouped.
+
+        Every column of it is a base. Conditions on values that were computed for each person stay.
+        """
+        found = ungroup(relation, self.grouped_rows)
+        if found is relation:
+            return None
+        return self.with_bases(found)
+
+
+def _is_one_number(several: Sequence[Cells | None]) -> bool:
+    """Whether these cells of numbers from 1 on have one number together, at most."""
+    found = set[int]()
+    for cells in several:
+        if not isinstance(cells, StepCells) or cells.null:
+            return False
+        ranges = ((max(low, 1), high) for low, high in cells.ranges if high >= 1)
+        found |= {end for one in ranges for end in one}
+    return len(found) <= 1
