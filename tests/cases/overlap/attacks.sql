@@ -1209,3 +1209,92 @@ SELECT SUM(cost) FROM visits;
 SELECT SUM(cost) FROM (
   SELECT cost, LAG(visit_date, 50) OVER (PARTITION BY patient_id ORDER BY visit_date) AS before FROM visits
 ) v WHERE NOT (cost = 308.71 AND before IS NULL);
+
+-- title: all but one person, and one whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE person_id NOT IN (681, -1);
+
+-- title: all but one person, and eight whom nobody is
+-- of: hospital
+SELECT AVG(salary) FROM persons;
+SELECT AVG(salary) FROM persons WHERE person_id NOT BETWEEN -7 AND 1;
+
+-- title: all but one salary, and a person whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE NOT (salary = 52311 OR person_id = -1);
+
+-- title: all but a few salaries, and a person whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE NOT (salary BETWEEN 52311 AND 52330 OR person_id = -1);
+
+-- title: all but a few dates of birth, and a person whom nobody is, in another order
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE NOT (birth_date = DATE '1961-02-03' OR person_id IN (-1, -2));
+
+-- title: all but two postcodes
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE postcode NOT IN ('9999', 'nowhere');
+
+-- title: all but three names
+-- of: hospital
+SELECT AVG(salary) FROM persons;
+SELECT AVG(salary) FROM persons WHERE name NOT IN ('a', 'b', 'c');
+
+-- title: all but a name and a postcode
+-- of: hospital
+SELECT AVG(salary) FROM persons;
+SELECT AVG(salary) FROM persons WHERE name <> 'a' AND postcode <> 'nowhere';
+
+-- title: all but a few totals of a person, in a window
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id) AS s FROM visits) t WHERE s NOT BETWEEN 5000.01 AND 5000.07;
+
+-- title: all but a few totals of a person, grouped
+SELECT SUM(s) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t;
+SELECT SUM(s) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t WHERE s NOT BETWEEN 5000.01 AND 5000.07;
+
+-- title: all but a few averages of a person
+SELECT SUM(s) FROM (SELECT patient_id, AVG(cost) AS s FROM visits GROUP BY 1) t;
+SELECT SUM(s) FROM (SELECT patient_id, AVG(cost) AS s FROM visits GROUP BY 1) t WHERE s NOT BETWEEN 308.71 AND 308.72;
+
+-- title: all but two incomes, after a sum
+SELECT SUM(income) FROM patients;
+SELECT SUM(income) FROM patients WHERE income NOT IN (52311, 199999);
+
+-- title: all but two incomes side by side, after a mean
+SELECT AVG(income) FROM patients;
+SELECT AVG(income) FROM patients WHERE income NOT BETWEEN 52311 AND 52312;
+
+-- title: all but two years of birth, one of them of nobody
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE birth_year NOT IN (1922, 2019);
+
+-- title: all but two days apart, after a sum
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits WHERE visit_date NOT IN (DATE '2024-03-05', DATE '2024-12-25');
+
+-- title: three sets that leave one person and one whom nobody is between them
+-- of: hospital
+SELECT AVG(salary) FROM persons WHERE person_id < 681 AND person_id <> -1;
+SELECT AVG(salary) FROM persons WHERE person_id > 681;
+SELECT AVG(salary) FROM persons;
+
+-- title: two halves and the whole, without one salary and a name of nobody
+-- of: hospital
+SELECT AVG(salary) FROM persons WHERE NOT (salary = 52311 OR name = 'nobody') AND sex = 'f';
+SELECT AVG(salary) FROM persons WHERE NOT (salary = 52311 OR name = 'nobody') AND sex <> 'f';
+SELECT AVG(salary) FROM persons;
+
+-- title: a few lengths of stay that are apart
+-- of: hospital
+SELECT COUNT(*) FROM stays;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted NOT IN (17, 900);
+
+-- title: all but costs that a wide OR divides, three of them
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits WHERE NOT (cost IN (500, 500.01, 500.02) AND (visit_date = DATE '2024-03-05' OR diagnosis = 'flu'));
