@@ -8,7 +8,7 @@ on them alone decide which entries are compared; entries keep the order in which
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -170,6 +170,9 @@ class Index:
     def __init__(self) -> None:
         self.entries: list[RegionEntry] = []
         self.lines: dict[str, AxisIndex] = {}
+        self.least_deviation = (
+            inf  # of the counts of units; the noise of every other count is at least as large
+        )
         self._columns: dict[str, GrowingArray] = {}
         self._totals = GrowingArray(np.float64)
         self._spreads = GrowingArray(np.float64)
@@ -221,6 +224,8 @@ class Index:
     def _put_noise(self, entry: RegionEntry) -> None:
         self._spreads.put(entry.order, as_float(entry.spread))
         total = entry.total()
+        if total is not None and entry.whole:
+            self.least_deviation = min(self.least_deviation, entry.deviation)
         self._totals.put(entry.order, UNKNOWN if total is None else max(float(total), 0.0))
 
     def _place(self, entry: RegionEntry, around: Side) -> None:

@@ -28,7 +28,6 @@ from samples import draws
 from gateway.errors import Code
 from gateway.overlap import group_cuts
 from gateway.overlap.auditor import History
-from gateway.overlap.few_cells import FewCells, has_few_cells
 from gateway.overlap.group_cuts import grouping_of
 from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.policy.policy import Auditing, UnreadableConditions
@@ -50,95 +49,6 @@ def test_residual_of_one_cell_is_narrow_when_nothing_is_known_of_sizes() -> None
         assert found.code is Code.DIFFERENCING
         assert "`q1`" in found.detail
         assert "`t.day`" in found.hint
-
-
-def _days_less(*days: int) -> Region:
-    return EVERYTHING.without(where((DAY, ranges(*((one, one) for one in days)))))
-
-
-def test_residual_is_not_narrow_when_it_has_more_cells_than_the_policy_says() -> None:
-    """`narrow_cells` is the limit of neighbours that were counted, and is counted."""
-    two_less, everybody = _days_less(100, 101), past(1, EVERYTHING, counts=[10_000_000])
-    assert refusal(two_less, [everybody]) is None
-    assert refusal(two_less, [everybody], replace(RULES, narrow_cells=2)) is not None
-
-
-def test_neighbours_that_nobody_counted_are_narrow_when_few_of_very_many_people_had_them() -> None:
-    """Two of 30,000 days are those of 7 in 100,000 people, three those of 10."""
-    assert refusal(_days_less(100, 101), [past(1, EVERYTHING)]) is not None
-    assert refusal(_days_less(100, 101, 102), [past(1, EVERYTHING)]) is None
-    years = where((YEAR, ranges((1900, 1997))))
-    assert refusal(years, [past(1, EVERYTHING)]) is None
-    assert refusal(_days_less(100, 101), [past(1, EVERYTHING)], replace(RULES, min_units=1)) is None
-
-
-@pytest.mark.parametrize("counts", [None, [10_000_000]])
-def test_single_values_are_narrow_together_when_they_are_fewer_than_the_smallest_group(
-    counts: list[int] | None,
-) -> None:
-    """Whoever leaves one person out may leave out eight values that nobody has; nine at most, however many were counted."""
-    told = [past(1, EVERYTHING, counts=counts)]
-    assert refusal(_days_less(*range(100, 1_000, 100)), told) is not None
-    assert refusal(_days_less(*range(100, 1_100, 100)), told) is None
-    off = replace(RULES, narrow_cells=0)
-    assert refusal(_days_less(100), [past(1, EVERYTHING)], off) is None
-
-
-ID = replace(DAY, name="t.id", low=None, high=None, size=None)
-
-
-def test_values_of_an_axis_without_a_size_are_narrow_when_they_are_neighbours() -> None:
-    """Nobody knows whether nine identifiers in a row have nine persons, or one."""
-    told = [past(1, EVERYTHING, counts=[10_000_000])]
-    for last, narrow in ((108, True), (109, False)):
-        left_out = EVERYTHING.without(where((ID, ranges((100, last)))))
-        assert (refusal(left_out, told) is not None) is narrow
-        apart = replace(ID, between=("t.a", "t.b"))
-        left_out = EVERYTHING.without(where((apart, ranges((100, last)))))
-        assert refusal(left_out, told) is None
-
-
-def test_values_without_a_size_hide_no_narrow_share() -> None:
-    """Eleven years of a thousand are the people of a share, whoever else may be left out beside them."""
-    years = replace(DAY, name="t.years", high=99_999, size=100_000)
-    some, nobody = where((years, ranges((100, 110)))), where((ID, ranges((7, 7))))
-    for people, narrow in ((10_000, True), (1_000_000, False)):
-        told = [past(1, EVERYTHING, counts=[people])]
-        assert (refusal(EVERYTHING.without(some), told) is not None) is narrow
-        assert (refusal(EVERYTHING.without(some.join(nobody)), told) is not None) is narrow
-    many = where((ID, ranges((0, 999))))
-    told = [past(1, EVERYTHING, counts=[10_000])]
-    assert refusal(EVERYTHING.without(some.join(many)), told) is None
-
-
-@pytest.mark.parametrize("name", ["a", "z"])
-def test_boxes_count_on_those_axes_that_give_the_fewest_cells_together(name: str) -> None:
-    """One day of one number or of one side is one day, whatever the columns are called; one more day is wide."""
-    other = steps(name, 0, 9_999)
-    either = where((other, ranges((7, 7)))).join(where((SIDE, names("north"))))
-    for last, narrow in ((100, True), (102, False)):
-        rest = either.meet(where((DAY, StepCells(((0, 99), (last + 1, 29_999))))))
-        told = refusal(rest, [past(1, either)])
-        assert (told is not None) is narrow
-
-
-def test_counting_of_many_boxes_ends() -> None:
-    """What leaves more choices than are looked at is narrow; a box without a narrow axis is wide at once."""
-    other = steps("z", 0, 9_999)
-    axes = {one.name: one for one in (DAY, other)}
-    boxes = [
-        {DAY.name: ranges((10 * at, 10 * at)), other.name: ranges((7 * at, 7 * at))}
-        for at in range(1_200)
-    ]
-    limits = {
-        most: FewCells(replace(RULES, min_units=1, narrow_cells=most)) for most in (1, 3, 30, 1_200)
-    }
-    assert not has_few_cells(boxes, [{}], axes, limits[1])
-    assert not has_few_cells(boxes, [{}], axes, limits[3])
-    assert has_few_cells(boxes, [{}], axes, limits[1_200])
-    assert has_few_cells(boxes[:40], [{}], axes, limits[30])  # 2³⁰ choices
-    wide = {DAY.name: ranges((0, 40)), other.name: ranges((0, 40))}
-    assert not has_few_cells([*boxes[:40], wide], [{}], axes, limits[30])
 
 
 @pytest.mark.parametrize("coarse", ["north", "south"])
@@ -418,6 +328,45 @@ def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
 def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:
     """A boundary beside one person is a condition, wherever it is written."""
     assert has_chosen_bounds(text)
+
+
+FEW = past(1, where((YEAR, ranges((1922, 1922)))), counts=[3], spread=Fraction(1))
+
+
+@for_each("beside", [
+    where((NAME, names("nobody"))),
+    where((NAME, names("nobody"))).join(where((DAY, ranges((7, 7))))),
+    where((DAY, ranges((7, 7))), (SIDE, names("north"))),
+    NOTHING,
+])  # fmt: skip
+def test_small_region_is_refused_again_beside_narrow_parts(beside: Region) -> None:
+    """Whoever adds what nobody has asks about the same few people; and a part of few people is few people."""
+    asked = where((YEAR, ranges((1922, 1922))))
+    for region in (asked, asked.meet(where((SIDE, names("north", "east"))))):
+        found = refusal(region.join(beside), [FEW])
+        assert found is not None
+        assert found.code is Code.SMALL_GROUP
+
+
+def test_small_region_passes_beside_a_wide_one() -> None:
+    """Many more people hide the few; and a region that is not surely small is asked about as any other."""
+    asked, wide = where((YEAR, ranges((1922, 1922)))), where((SIDE, names("north", "east")))
+    assert refusal(asked.join(wide), [FEW]) is None
+    part = asked.meet(wide)
+    assert refusal(part, [replace(FEW, counts=(300,))]) is None
+    assert refusal(part, [replace(FEW, variance=Fraction(800))]) is None
+    assert refusal(part, [replace(FEW, whole=False)]) is None
+
+
+def test_part_of_a_small_group_of_a_table_is_refused() -> None:
+    """The groups of a table that contain the region are few people as well."""
+    table = past(1, EVERYTHING, by_tens(YEAR, 1900, 1999), counts=[500, 3, *[500] * 8], spread=SURE)
+    nobody = where((NAME, names("nobody")))
+    for year, small in ((1912, True), (1922, False)):
+        asked = where((YEAR, ranges((year, year + 5)))).meet(where((SIDE, names("north", "east"))))
+        for region in (asked, asked.join(nobody)):
+            found = refusal(region, [table])
+            assert (found is not None and found.code is Code.SMALL_GROUP) is small
 
 
 def test_toggled_filter_passes_when_groups_are_small() -> None:

@@ -1298,3 +1298,84 @@ SELECT COUNT(*) FROM stays WHERE left_on - admitted NOT IN (17, 900);
 -- title: all but costs that a wide OR divides, three of them
 SELECT SUM(cost) FROM visits;
 SELECT SUM(cost) FROM visits WHERE NOT (cost IN (500, 500.01, 500.02) AND (visit_date = DATE '2024-03-05' OR diagnosis = 'flu'));
+
+-- title: one person's salary again, beside a person whom nobody is
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
+SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' OR person_id = -1;
+
+-- title: one person's salary again, beside a wide condition of nobody and one name
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03' AND sex = 'f';
+SELECT SUM(salary) FROM persons WHERE (birth_date = DATE '1961-02-03' AND sex = 'f') OR name IN ('nobody', 'no one') OR (person_id = -1 AND sex = 'm');
+
+-- title: the half of a few people in which all of them are
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
+SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' AND sex = 'f';
+
+-- title: nobody with one of a few costs, in NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost BETWEEN 61.59 AND 61.63
+);
+
+-- title: nobody with one of a few costs, in NOT IN
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE cost IN (1, 2, 3, 61.61));
+
+-- title: nobody with one of a few costs, in an outer join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id FROM visits WHERE cost BETWEEN 61.59 AND 61.63) v ON v.patient_id = p.patient_id WHERE v.patient_id IS NULL;
+
+-- title: nobody with one of a few costs, in HAVING
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost BETWEEN 61.59 AND 61.63) = 0) t;
+
+-- title: nobody with one of a few visits, in NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_id BETWEEN 1001 AND 1008
+);
+
+-- title: nobody with a visit in the corner of three wide conditions
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id
+  AND v.cost BETWEEN 300 AND 320 AND v.visit_date BETWEEN DATE '2024-03-01' AND DATE '2024-03-31' AND v.diagnosis = 'flu'
+);
+
+-- title: nobody with a stay in the corner of three wide conditions, in HAVING
+-- of: hospital
+SELECT COUNT(*) FROM (SELECT person_id FROM stays GROUP BY 1) t;
+SELECT COUNT(*) FROM (
+  SELECT person_id FROM stays GROUP BY 1
+  HAVING COUNT(*) FILTER (WHERE nights >= 55 AND admitted BETWEEN DATE '2024-03-01' AND DATE '2024-03-14' AND ward IN ('a1', 'a2')) = 0
+) t;
+
+-- title: nobody with a cost, and nobody with a cost of nobody
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost = 61.61)
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost = 4999.99);
+
+-- title: nobody with a cost, and a patient whom nobody is
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE p.patient_id <> -1
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost = 61.61);
+
+-- title: a small group of a table, beside a patient whom nobody is
+-- times: 20
+SELECT region, birth_year, COUNT(*) FROM patients WHERE birth_year BETWEEN 1920 AND 1930 GROUP BY 1, 2;
+SELECT SUM(income) FROM patients WHERE (region = 'west' AND birth_year = 1922) OR patient_id = -1;
+SELECT SUM(income) FROM patients WHERE (region = 'east' AND birth_year = 1921) OR patient_id = -1;
+SELECT SUM(income) FROM patients WHERE (region = 'north' AND birth_year = 1920) OR patient_id = -1;
+SELECT SUM(income) FROM patients WHERE (region = 'south' AND birth_year = 1923) OR patient_id = -1;
+
+-- title: one person's salary again, in two halves that an OR joins, beside a name of nobody
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
+SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' AND (sex = 'f' OR smoker) OR name = 'nobody';
