@@ -4,8 +4,11 @@ A value that few people have is a *narrow part*. An analyst who wants one person
 as well that nobody has. So several narrow parts together are as narrow as one of them, up to `min_units` - 1: people of that
 many values may still be fewer than `min_units`.
 
+On an axis without a size nothing shows that further values have anybody, so there is no such limit: a list of identifiers may
+be one person, however long it is.
+
 INVARIANT: what is few never depends on counts of people, except that `counted` leaves the choice between (3) and the rule by
-share to the caller. More cells are never fewer narrow parts.
+share to the caller.
 """
 
 from collections.abc import Sequence
@@ -14,7 +17,7 @@ from math import inf
 from typing import Final
 
 from gateway.policy.policy import Auditing
-from gateway.regions.axis import RegionAxis
+from gateway.regions.axis import LAST, RegionAxis
 from gateway.regions.boxes import Axes, Side, hull_cells
 from gateway.regions.cells import (
     Cells,
@@ -26,6 +29,7 @@ from gateway.regions.cells import (
     without_null,
 )
 
+_ALL: Final = 4 * LAST
 _MOST_TRIED: Final = 200
 _UNKNOWN_PEOPLE: Final = 100_000
 """So many people share an axis whose people nobody counted: more than most tables have, so that ordinary windows stay wide."""
@@ -36,7 +40,8 @@ class FewCells:
     """How many narrow parts cells of a fine axis are. `counted`: a released count shows how many people share the axis.
 
     1. At most `narrow_cells` values are as many narrow parts.
-    2. On an axis without a size, such as identifiers, unlisted names and numbers without a domain, every value is one.
+    2. On an axis without a size, such as identifiers, unlisted names and numbers without a domain, listed values are together
+       one, and so is a run of fewer than `min_units` neighbours, whatever is beside it.
     3. On an axis with a size that nobody counted, values that fewer than `min_units` of 100,000 evenly spread people
        would have are together one.
     4. Otherwise each run of neighbours has to be (1) by itself: a window of a week is no narrow part, two single days are
@@ -54,21 +59,32 @@ class FewCells:
 
     def on(self, axis: RegionAxis) -> int:
         """An upper bound of the values of the axis that can be few."""
-        return max(self.most, 0 if axis.size is None else self._unseen(axis.size))
+        if axis.size is not None:
+            return max(self.most, self._unseen(axis.size))
+        return _ALL if self._is_of_lists(axis) else self.most
 
     def parts(self, cells: Cells, axis: RegionAxis) -> float:
         """The number of narrow parts that these cells are; infinite if they are none."""
         wide = axis_width(cells, axis)
         least = self.rules.narrow_cells
+        if wide is not None and wide <= least:
+            return wide
+        if self._is_of_lists(axis):
+            return max(least, 1) if _has_short_run(cells, axis, self.most) else inf
         if wide is None:
             return inf
-        if wide <= least:
-            return wide
-        if axis.size is None and axis.between is None:
-            return wide
         if not self.counted and axis.size is not None and wide <= self._unseen(axis.size):
             return max(least, 1)
-        return wide if wide <= self.most and _has_short_runs(cells, axis, least) else inf
+        return wide if wide <= self.most and _has_only_short_runs(cells, axis, least) else inf
+
+    def _is_of_lists(self, axis: RegionAxis) -> bool:
+        """Whether (2) applies."""
+        return (
+            axis.size is None
+            and axis.between is None
+            and self.rules.min_units > 1
+            and self.most > 0
+        )
 
     def _unseen(self, size: int) -> int:
         """The most values of so many that fewer than `min_units` people have; none if the policy switches the rule off."""
@@ -76,7 +92,15 @@ class FewCells:
         return (least * size - 1) // _UNKNOWN_PEOPLE if least > 1 and self.most else 0
 
 
-def _has_short_runs(cells: Cells, axis: RegionAxis, least: int) -> bool:
+def _has_short_run(cells: Cells, axis: RegionAxis, most: int) -> bool:
+    """Whether there are listed names, or a run of at most so many neighbours."""
+    if not isinstance(cells, StepCells):
+        return not cells.rest
+    widths = (cell_count(StepCells((one,)), axis) for one in cells.ranges)
+    return any(wide is not None and wide <= most for wide in widths)
+
+
+def _has_only_short_runs(cells: Cells, axis: RegionAxis, least: int) -> bool:
     """Whether no run of neighbours has more than so many values."""
     if not isinstance(cells, StepCells):
         return False

@@ -3,9 +3,23 @@
 from dataclasses import replace
 
 import pytest
-from overlap.invented import DAY, RULES, SIDE, YEAR, names, past, ranges, refusal, steps, where
+from laws import for_each
+from overlap.invented import (
+    DAY,
+    NAME,
+    RULES,
+    SIDE,
+    YEAR,
+    names,
+    past,
+    ranges,
+    refusal,
+    steps,
+    where,
+)
 
 from gateway.overlap.few_cells import FewCells, has_few_cells
+from gateway.regions.axis import LAST
 from gateway.regions.cells import StepCells, merge_ranges
 from gateway.regions.region import EVERYTHING, Region
 
@@ -93,6 +107,31 @@ def test_values_of_an_axis_without_a_size_are_narrow_when_they_are_neighbours() 
         apart = replace(ID, between=("t.a", "t.b"))
         left_out = EVERYTHING.without(where((apart, ranges((100, last)))))
         assert refusal(left_out, told) is None
+
+
+@for_each(
+    "beside",
+    [ranges((-9_000, -1)), ranges((2**30, LAST)), ranges(*((-at, -at) for at in range(2, 400, 2)))],
+)
+def test_run_of_an_axis_without_a_size_is_narrow_beside_any_others(beside: StepCells) -> None:
+    """Nobody may have them: the person in the short run is left out alone, in pairs and between three answers."""
+    cells = StepCells(merge_ranges((*beside.ranges, (681, 681))))
+    left_out = where((ID, cells))
+    assert refusal(EVERYTHING.without(left_out), [past(1, EVERYTHING)]) is not None
+    halves = [
+        EVERYTHING.without(left_out).meet(where((SIDE, one)))
+        for one in (names("north"), names("east", "south", "west"))
+    ]
+    told = [past(number, one) for number, one in enumerate(halves, 1)]
+    assert refusal(EVERYTHING, told) is not None
+
+
+def test_listed_names_are_narrow_however_many_they_are() -> None:
+    """A hundred names of nobody hide no name; all other names are many."""
+    made = names(*(f"nobody {at}" for at in range(100)), "somebody")
+    told = [past(1, EVERYTHING, counts=[10_000_000])]
+    assert refusal(EVERYTHING.without(where((NAME, made))), told) is not None
+    assert refusal(where((NAME, made)), told) is None
 
 
 def test_values_without_a_size_hide_no_narrow_share() -> None:

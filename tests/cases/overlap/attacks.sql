@@ -1379,3 +1379,13 @@ SELECT SUM(income) FROM patients WHERE (region = 'south' AND birth_year = 1923) 
 -- times: 20
 SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
 SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' AND (sex = 'f' OR smoker) OR name = 'nobody';
+
+-- title: all but one person, and any number of persons whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE person_id <> 681 AND person_id >= 0;
+
+-- title: all but twelve names
+-- of: hospital
+SELECT SUM(salary) FROM persons;
+SELECT SUM(salary) FROM persons WHERE name NOT IN ('Ann Example', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l');

@@ -694,3 +694,11 @@ SELECT SUM(amount) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-01-15' AND 
 SELECT SUM(amount) FROM orders WHERE amount >= 500;
 SELECT SUM(amount) FROM orders WHERE amount >= 510 AND status = 'returned';
 SELECT SUM(amount) FROM orders WHERE coupon NOT IN ('spring', 'autumn');
+
+-- title: some postcodes, one half of the identifiers, then the other
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE postcode IN ('8001', '8002', '8003');
+SELECT AVG(salary) FROM persons WHERE person_id < 50000;
+SELECT AVG(salary) FROM persons WHERE person_id >= 50000;
+SELECT AVG(salary) FROM persons WHERE postcode IN ('8001', '8002', '8003') AND salary >= 50000;
