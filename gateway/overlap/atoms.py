@@ -66,8 +66,9 @@ class Atoms:
         low = np.minimum.reduceat(places, self._starts)
         return np.where(low == np.maximum.reduceat(places, self._starts), low, -1)
 
-    def largest(self, of_cells: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.maximum.reduceat(of_cells, self._starts))
+    def everywhere(self, of_cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The atoms all of whose cells are true."""
+        return np.asarray(np.logical_and.reduceat(of_cells, self._starts))
 
     def total(self, of_cells: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.add.reduceat(of_cells, self._starts))

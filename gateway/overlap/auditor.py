@@ -4,7 +4,7 @@
 1. An opaque condition cannot be compared. `opaque_predicates` decides: `refuse` refuses the query; `allow` leaves
    the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
 2. A region that was counted before, by itself or as whole groups, with fewer than `min_units`, is refused; and so is a
-   group of it if the query chose the boundary of a key.
+   part of it, either of them beside narrow parts, and a group of it if the query chose the boundary of a key.
 3. `differencing`: the new answer minus one earlier answer.
 4. `trackers`: all answers together.
 
@@ -22,8 +22,8 @@ from typing import Final
 
 from gateway.overlap.differencing import find_clashes
 from gateway.overlap.history import History, Index, PriorRelease, comparable_indexes
-from gateway.overlap.known_sizes import KnownSizes
-from gateway.overlap.narrow import Judge
+from gateway.overlap.known_sizes import KnownSize, KnownSizes
+from gateway.overlap.narrow import Judge, Residual
 from gateway.overlap.question_part import NewQuery, QuestionPart, cut_sides, part_of
 from gateway.overlap.refusals import (
     MOST_NAMED,
@@ -36,10 +36,11 @@ from gateway.overlap.refusals import (
 )
 from gateway.overlap.trackers import find_trackers
 from gateway.policy.policy import Auditing, UnreadableConditions
-from gateway.regions.boxes import Side
+from gateway.regions.boxes import Side, subtract_boxes
 from gateway.regions.cells import is_empty, without_null
 
 _MOST_GROUPS: Final = 256
+_MOST_BOXES: Final = 16  # of a region: each is tried as a part of one that is small
 
 
 def audit(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
@@ -78,9 +79,9 @@ def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) ->
     places = [index.lying(part.around, part.keys, part.axes) for index in indexes]
     for near in places:
         sizes.seen(part.around, near)
-    if rules.min_units > 1:
-        _not_small(part, sizes, rules)
     judge = Judge(rules, sizes, part.axes)
+    if rules.min_units > 1:
+        _not_small(part, sizes, judge, rules)
     for near in places:
         found = list(islice(find_clashes(part, near, judge, rules), MOST_NAMED))
         if found:
@@ -90,11 +91,31 @@ def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) ->
         raise differencing_refusal(several, part.axes, several=True)
 
 
-def _not_small(part: QuestionPart, sizes: KnownSizes, rules: Auditing) -> None:
+def _not_small(part: QuestionPart, sizes: KnownSizes, judge: Judge, rules: Auditing) -> None:
     for sides in (part.sides, *_chosen_groups(part)):
         known = sizes.exactly(sides) or sizes.grouped(sides)
+        if known is None or not known.is_small(rules.min_units):
+            known = _small_within(part, sides, sizes, judge, rules)
         if known is not None and known.is_small(rules.min_units):
             raise small_refusal(known.query_id, rules)
+
+
+def _small_within(
+    part: QuestionPart, sides: Sequence[Side], sizes: KnownSizes, judge: Judge, rules: Auditing
+) -> KnownSize | None:
+    """The size of a small region outside of which the boxes have nothing, or narrow parts alone.
+
+    INVARIANT: the analyst can choose values that nobody has, so an OR with narrow parts asks about the small region again.
+    """
+    for one in sides[:_MOST_BOXES]:
+        for known, around in sizes.small_around(one, rules.min_units):
+            outside = subtract_boxes(sides, around, part.axes)
+            if outside is None:
+                continue
+            parts = outside.parts
+            if not parts or judge.narrow(Residual(parts, [{}], [{}], None)) is not None:
+                return known
+    return None
 
 
 def _chosen_groups(part: QuestionPart) -> Iterator[list[Side]]:

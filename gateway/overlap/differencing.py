@@ -25,6 +25,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.overlap.few_cells import FewCells
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
 from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
 from gateway.overlap.known_sizes import common_groups, largest_size
@@ -80,10 +81,11 @@ def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int
 
     INVARIANT: releases whose noise hides every difference take none of these places.
     """
-    index, least = near.index, rules.narrow_cells
+    index, few = near.index, FewCells(rules)
     clear = as_float(part.spread) + index.spreads < limit_of(part, rules)
-    kept, odd, few = {}, {}, {}
+    kept, odd, tight = {}, {}, {}
     for name, line in near.lines.items():
+        least = few.on(line.axis)
         one, meeting = near.nearest[name], near.plain[name].shared > 0
         little = [
             (by <= least) | (by <= MINOR_PART * (one.shared + by))
@@ -92,20 +94,22 @@ def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int
         kept[name] = meeting & little[0] & little[1]
         # with several boxes, a residual may contain everything that exceeds along an axis with few cells
         odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
-        few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
+        tight[name] = (
+            (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
+        )
     rows = _among(near.where(kept), clear)
     single = len(part.sides) == 1
     chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
     if single and index.single.all():
         return chosen
-    others = np.union1d(near.where(odd), near.where(few))
+    others = np.union1d(near.where(odd), near.where(tight))
     others = _among(others, clear)
     if single:
         others = others[~index.single[others]]
     more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
     for name, plain in near.plain.items():
         places = index.places(name)[others]
-        more |= ~few[name][places]
+        more |= ~tight[name][places]
         far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
     return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
 
@@ -117,7 +121,7 @@ def _among(rows: Rows, clear: NDArray[np.bool_]) -> Rows:
 def _nearest(rows: Rows, near: EntryPosition, rules: Auditing) -> list[int]:
     """The nearest releases of one box, for a region of one box."""
     index, lying = near.index, near.nearest
-    out, left = (_Sticking(len(rows), rules.narrow_cells) for _ in range(2))
+    out, left = (_Sticking(len(rows), FewCells(rules)) for _ in range(2))
     for name, line in near.lines.items():
         one, places = lying[name], index.places(name)[rows]
         shared = one.shared[places]
@@ -144,15 +148,15 @@ def _unequal(near: EntryPosition, rows: Rows) -> NDArray[np.bool_]:
 class _Sticking:
     """The residual of each release on one side, over all axes."""
 
-    def __init__(self, size: int, least: int) -> None:
-        self._least = least
+    def __init__(self, size: int, few: FewCells) -> None:
+        self._limit = few
         self._few = np.ones(size, dtype=np.bool_)
         self._none = np.ones(size, dtype=np.bool_)
         self.most = np.zeros(size)
 
     def add(self, by: NDArray[np.float64], shared: NDArray[np.float64], axis: RegionAxis) -> None:
         self._none &= by == 0
-        self._few &= by <= (self._least if is_fine(axis) else 0)
+        self._few &= by <= (self._limit.on(axis) if is_fine(axis) else 0)
         self.most = np.maximum(self.most, by / np.maximum(by + shared, 1.0))
 
     def possible(

@@ -8,8 +8,7 @@ on them alone decide which entries are compared; entries keep the order in which
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod, sqrt
-from types import MappingProxyType
+from math import inf, prod, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -17,23 +16,12 @@ from numpy.typing import NDArray
 
 from gateway.overlap.axis_index import AxisIndex, GrowingArray, PartCounts
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
+from gateway.overlap.person_numbers import compared_numbers, numbers_of
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides_of
 from gateway.regions.cells import Cells, all_cells
 from gateway.regions.region import Region
 from gateway.regions.scope import GroupKey, ReleaseScope
-
-_NO_NUMBERS: Final = "none"
-_SOME_NUMBERS: Final = "some"
-_ANY_NUMBERS: Final = "any"
-_COMPARED: Final = MappingProxyType(
-    {
-        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS),
-        _SOME_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS),
-        _ANY_NUMBERS: (_NO_NUMBERS, _ANY_NUMBERS),
-    }
-)
-"""A region of any numbers was not released: persons with some numbers were, and their own region is compared with these."""
 
 Rows: TypeAlias = NDArray[np.int64]
 Written: TypeAlias = frozenset[frozenset[tuple[str, Cells]]]
@@ -183,6 +171,9 @@ class Index:
     def __init__(self) -> None:
         self.entries: list[RegionEntry] = []
         self.lines: dict[str, AxisIndex] = {}
+        self.least_deviation = (
+            inf  # of the counts of units; the noise of every other count is at least as large
+        )
         self._columns: dict[str, GrowingArray] = {}
         self._totals = GrowingArray(np.float64)
         self._spreads = GrowingArray(np.float64)
@@ -234,6 +225,8 @@ class Index:
     def _put_noise(self, entry: RegionEntry) -> None:
         self._spreads.put(entry.order, as_float(entry.spread))
         total = entry.total()
+        if total is not None and entry.whole:
+            self.least_deviation = min(self.least_deviation, entry.deviation)
         self._totals.put(entry.order, UNKNOWN if total is None else max(float(total), 0.0))
 
     def _place(self, entry: RegionEntry, around: Side) -> None:
@@ -348,7 +341,7 @@ class History:
         scope = past.scope
         if scope.region.is_nothing:
             return
-        of_shape = self._shapes.setdefault((scope.shape, _numbers(scope)), [])
+        of_shape = self._shapes.setdefault((scope.shape, numbers_of(scope)), [])
         fitting = [one for one in of_shape if one.fits(scope)]
         if not fitting:
             fitting = [Index()]
@@ -366,7 +359,7 @@ class History:
 
     def beside(self, scope: ReleaseScope) -> Iterator[Index]:
         """The releases of its shape that are compared with it, by the kinds of their cells, the newest kinds first."""
-        for one in _COMPARED[_numbers(scope)]:
+        for one in compared_numbers(scope):
             yield from reversed(self._shapes.get((scope.shape, one), ()))
 
     def __len__(self) -> int:
@@ -385,13 +378,6 @@ def comparable_indexes(scope: ReleaseScope, told: Sequence[History]) -> tuple[In
             kinds |= {name: line.axis.kind for name, line in index.lines.items()}
             found.append(index)
     return tuple(found)
-
-
-def _numbers(scope: ReleaseScope) -> str:
-    """What it says of the numbers of persons: nothing, a condition, or that they may be any."""
-    if scope.any_numbers:
-        return _ANY_NUMBERS
-    return _SOME_NUMBERS if scope.numbers else _NO_NUMBERS
 
 
 def _axes(scope: ReleaseScope) -> dict[str, RegionAxis]:

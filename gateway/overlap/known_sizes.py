@@ -10,7 +10,7 @@ noise alone. *Large* requires that the count minus six times its deviation is no
 unknown. A number with a deviation of 10¹⁵ reveals nothing, and no cheap draw opens or closes a region.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import Final
@@ -228,18 +228,28 @@ class KnownSizes:
         for entry in self._covering(around):
             if len(entry.region.boxes) > 1 or entry.counts is None:
                 continue
-            tight = dict(entry.sides[0])
-            for grouping in entry.groupings:
-                if grouping is None or grouping.axis.name not in around:
-                    continue
-                name = grouping.axis.name
-                groups = grouping.groups_meeting(around[name])
-                tight[name] = intersection(tight[name], groups) if name in tight else groups
+            tight = _groups_around(entry, around)
             part = box_share(parts, [tight], self._axes)
             count = largest_size(entry, tight)
             if part is not None and count is not None:
                 return count * part
         return None
+
+    def small_around(self, box: Side, least: int) -> Iterator[tuple[KnownSize, list[Side]]]:
+        """The small regions that contain the box, as far as their axes tell: counted releases, or groups of one."""
+        if all(2 * index.least_deviation >= least for index in self._indexes):
+            return
+        for entry in self._covering(box):
+            known = total_of(entry)
+            if known is not None and known.is_small(least):
+                yield known, entry.sides
+            elif entry.keys and len(entry.region.boxes) == 1:
+                count = noisy_size(entry, box)
+                if count is None:
+                    continue
+                known = _known(count, entry, groups_in(entry, box))
+                if known.is_small(least):
+                    yield known, [_groups_around(entry, box)]
 
     def _covering(self, around: Side) -> list[RegionEntry]:
         """The counted releases around, the tightest first."""
@@ -284,6 +294,18 @@ class KnownSizes:
             if not _alike(there, wanted):
                 return False
         return True
+
+
+def _groups_around(entry: RegionEntry, around: Side) -> Side:
+    """The groups of the release that intersect these cells, as a box."""
+    made = dict(entry.sides[0])
+    for grouping in entry.groupings:
+        if grouping is None or grouping.axis.name not in around:
+            continue
+        name = grouping.axis.name
+        groups = grouping.groups_meeting(around[name])
+        made[name] = intersection(made[name], groups) if name in made else groups
+    return made
 
 
 def _alike(one: Cells, other: Cells) -> bool:

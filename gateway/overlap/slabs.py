@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.atoms import Atoms
+from gateway.overlap.few_cells import FewCells
 from gateway.overlap.narrow import MINOR_PART, SLIVER
 from gateway.overlap.question_part import QuestionPart, RegionAnswer
 from gateway.policy.policy import Auditing
@@ -40,7 +41,8 @@ def narrow_atoms(
     part: QuestionPart, answers: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
 ) -> NDArray[np.bool_]:
     """The atoms that can be narrow; no other atom is."""
-    few = np.zeros(atoms.members.shape[1], dtype=np.bool_)
+    limit = FewCells(rules)
+    narrow = np.zeros(atoms.cells, dtype=np.bool_)
     volume = np.ones(atoms.cells)
     for place, (name, classes) in enumerate(atoms.classes):
         axis = part.axes[name]
@@ -48,8 +50,9 @@ def narrow_atoms(
         widths = np.array([BOUNDLESS if one is None else float(one) for one in found])
         along = widths[atoms.along(place)]
         if is_fine(axis):
-            few |= atoms.largest(along) <= rules.narrow_cells
+            narrow |= along <= limit.on(axis)
         volume *= along
+    few = atoms.everywhere(narrow)
     if rules.min_units > 1:
         sizes = atoms.total(volume)
         for row, one in enumerate(answers, start=1):
@@ -65,7 +68,8 @@ def _is_few(cells: Cells, axis: RegionAxis, density: float | None, rules: Auditi
     wide = axis_width(cells, axis)
     if wide is None:
         return False
-    if wide <= rules.narrow_cells:
+    few = FewCells(rules)
+    if few.parts(cells, axis) <= few.most:
         return True
     if density is None or axis.size is None or wide > SLIVER * axis.size:
         return False

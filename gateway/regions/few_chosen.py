@@ -18,7 +18,7 @@ from gateway.regions.conditional_aggregates import regions_of
 from gateway.regions.join_partners import ALONE
 from gateway.regions.names import region_text, shorten
 from gateway.regions.region import NOTHING, Region, region_along, region_of_cells
-from gateway.regions.relation import OUTER, Atom, is_small
+from gateway.regions.relation import OUTER, Atom, is_of_few_values, is_small
 from gateway.regions.resolved_plan import ResolvedPlan
 from gateway.regions.tabulate import value_cells
 
@@ -79,7 +79,7 @@ def _chosen(name: str, followed: ResolvedPlan) -> Iterator[_Chosen]:
     if behind is None:
         return
     rows, measure = behind
-    if all(is_small(Region(rows.region.axes, (box,))) for box in rows.region.boxes):
+    if all(is_of_few_values(Region(rows.region.axes, (box,))) for box in rows.region.boxes):
         return  # few persons have any row
     regions = tuple(dict.fromkeys(regions_of(measure, rows)))
     small = [one for one in regions if is_small(one)]

@@ -14,9 +14,9 @@ from gateway.plan.node import is_unit
 from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
 from gateway.regions.axis import AxisKind, RegionAxis
-from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
+from gateway.regions.cells import Cells, axis_width, cell_count, is_only_null, without_null
 from gateway.regions.normal_form import normal
-from gateway.regions.region import Region
+from gateway.regions.region import Box, Region
 from gateway.regions.time_differences import dependent_axes
 
 OUTER: Final = "left join"
@@ -27,6 +27,10 @@ _AGAIN: Final = "#"
 """In the name of each scan of a table but the first."""
 _FINE: Final = 24
 _FEW: Final = 3  # days, years or amounts: fewer than a week, which is a common window
+_FEW_UNSIZED: Final = (
+    9  # identifiers, or numbers without a domain: fewer than ten people may have them
+)
+_CORNER: Final = 5_000  # a week of 30 years is wider than one in so many, a few amounts and three wide conditions are not
 _MOST_NESTED: Final = 8
 
 
@@ -201,10 +205,32 @@ def _links_of_keys(one: Atom, other: Atom) -> Iterator[str]:
 
 
 def is_small(region: Region) -> bool:
+    """Whether a part of the region selects few values, or so small a share of the values of its columns together.
+
+    INVARIANT: further conditions on a box and further cells beside it make it no larger than its smallest part: several wide
+    conditions can meet in a corner that is one person.
+    """
+    return is_of_few_values(region) or any(
+        _share(box, region) * _CORNER <= 1 for box in region.boxes
+    )
+
+
+def is_of_few_values(region: Region) -> bool:
     """Whether the region selects few values: of a quasi-identifier, or among the many values of another column."""
     return any(
         _is_few(cells, region.axis(name)) for box in region.boxes for name, cells in box.parts
     )
+
+
+def _share(box: Box, region: Region) -> float:
+    """The share of the box in all values of its axes with sizes, if rows were evenly spread."""
+    made = 1.0
+    for name, cells in box.parts:
+        axis = region.axis(name)
+        wide = None if is_only_null(cells) else axis_width(cells, axis)
+        if wide is not None and axis.size and axis.readable:
+            made *= wide / axis.size
+    return made
 
 
 def is_readable(region: Region) -> bool:
@@ -219,7 +245,8 @@ def _is_few(cells: Cells, axis: RegionAxis) -> bool:
     if is_only_null(cells):
         return False
     found = cell_count(without_null(cells), axis)
-    if found is None or found > _FEW:
+    of_persons = axis.size is None and axis.between is None
+    if found is None or found > (_FEW_UNSIZED if of_persons else _FEW):
         return False
     return axis.quasi or axis.size is None or found * _FINE <= axis.size
 

@@ -30,7 +30,6 @@ from gateway.overlap import group_cuts
 from gateway.overlap.auditor import History
 from gateway.overlap.group_cuts import grouping_of
 from gateway.overlap.known_sizes import KnownSize, total_of
-from gateway.overlap.narrow import has_few_cells
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
 from gateway.regions.cells import NameCells, StepCells, clip_cells, merge_ranges
@@ -50,40 +49,6 @@ def test_residual_of_one_cell_is_narrow_when_nothing_is_known_of_sizes() -> None
         assert found.code is Code.DIFFERENCING
         assert "`q1`" in found.detail
         assert "`t.day`" in found.hint
-
-
-def test_residual_is_not_narrow_when_it_has_more_cells_than_the_policy_says() -> None:
-    """`narrow_cells` is the limit, and is counted."""
-    two_less = where((DAY, StepCells(((0, 99), (102, 29_999)))))
-    assert refusal(two_less, [past(1, EVERYTHING)]) is None
-    assert refusal(two_less, [past(1, EVERYTHING)], replace(RULES, narrow_cells=2)) is not None
-
-
-@pytest.mark.parametrize("name", ["a", "z"])
-def test_boxes_count_on_those_axes_that_give_the_fewest_cells_together(name: str) -> None:
-    """One day of one number or of one side is one day, whatever the columns are called; one more day is wide."""
-    other = steps(name, 0, 9_999)
-    either = where((other, ranges((7, 7)))).join(where((SIDE, names("north"))))
-    for last, narrow in ((100, True), (101, False)):
-        rest = either.meet(where((DAY, StepCells(((0, 99), (last + 1, 29_999))))))
-        told = refusal(rest, [past(1, either)])
-        assert (told is not None) is narrow
-
-
-def test_counting_of_many_boxes_ends() -> None:
-    """What leaves more choices than are looked at is narrow; a box without a narrow axis is wide at once."""
-    other = steps("z", 0, 9_999)
-    axes = {one.name: one for one in (DAY, other)}
-    boxes = [
-        {DAY.name: ranges((10 * at, 10 * at)), other.name: ranges((7 * at, 7 * at))}
-        for at in range(1_200)
-    ]
-    assert not has_few_cells(boxes, [{}], axes, 1)
-    assert not has_few_cells(boxes, [{}], axes, 3)
-    assert has_few_cells(boxes, [{}], axes, 1_200)
-    assert has_few_cells(boxes[:40], [{}], axes, 30)  # 2³⁰ choices
-    wide = {DAY.name: ranges((0, 40)), other.name: ranges((0, 40))}
-    assert not has_few_cells([*boxes[:40], wide], [{}], axes, 30)
 
 
 @pytest.mark.parametrize("coarse", ["north", "south"])
@@ -363,6 +328,45 @@ def test_calendar_and_round_numbers_are_no_chosen_bounds(text: str) -> None:
 def test_constants_of_the_query_are_chosen_bounds(text: str) -> None:
     """A boundary beside one person is a condition, wherever it is written."""
     assert has_chosen_bounds(text)
+
+
+FEW = past(1, where((YEAR, ranges((1922, 1922)))), counts=[3], spread=Fraction(1))
+
+
+@for_each("beside", [
+    where((NAME, names("nobody"))),
+    where((NAME, names("nobody"))).join(where((DAY, ranges((7, 7))))),
+    where((DAY, ranges((7, 7))), (SIDE, names("north"))),
+    NOTHING,
+])  # fmt: skip
+def test_small_region_is_refused_again_beside_narrow_parts(beside: Region) -> None:
+    """Whoever adds what nobody has asks about the same few people; and a part of few people is few people."""
+    asked = where((YEAR, ranges((1922, 1922))))
+    for region in (asked, asked.meet(where((SIDE, names("north", "east"))))):
+        found = refusal(region.join(beside), [FEW])
+        assert found is not None
+        assert found.code is Code.SMALL_GROUP
+
+
+def test_small_region_passes_beside_a_wide_one() -> None:
+    """Many more people hide the few; and a region that is not surely small is asked about as any other."""
+    asked, wide = where((YEAR, ranges((1922, 1922)))), where((SIDE, names("north", "east")))
+    assert refusal(asked.join(wide), [FEW]) is None
+    part = asked.meet(wide)
+    assert refusal(part, [replace(FEW, counts=(300,))]) is None
+    assert refusal(part, [replace(FEW, variance=Fraction(800))]) is None
+    assert refusal(part, [replace(FEW, whole=False)]) is None
+
+
+def test_part_of_a_small_group_of_a_table_is_refused() -> None:
+    """The groups of a table that contain the region are few people as well."""
+    table = past(1, EVERYTHING, by_tens(YEAR, 1900, 1999), counts=[500, 3, *[500] * 8], spread=SURE)
+    nobody = where((NAME, names("nobody")))
+    for year, small in ((1912, True), (1922, False)):
+        asked = where((YEAR, ranges((year, year + 5)))).meet(where((SIDE, names("north", "east"))))
+        for region in (asked, asked.join(nobody)):
+            found = refusal(region, [table])
+            assert (found is not None and found.code is Code.SMALL_GROUP) is small
 
 
 def test_toggled_filter_passes_when_groups_are_small() -> None:

@@ -1313,3 +1313,182 @@ SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w
 -- title: an income compared as the largest of the only one
 SELECT COUNT(*) FROM patients WHERE income >= 52311;
 SELECT COUNT(*) FROM (SELECT patient_id, MAX(income) AS m FROM patients GROUP BY 1) t WHERE m > 52311;
+-- title: all but one person, and one whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE person_id NOT IN (681, -1);
+
+-- title: all but one person, and eight whom nobody is
+-- of: hospital
+SELECT AVG(salary) FROM persons;
+SELECT AVG(salary) FROM persons WHERE person_id NOT BETWEEN -7 AND 1;
+
+-- title: all but one salary, and a person whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE NOT (salary = 52311 OR person_id = -1);
+
+-- title: all but a few salaries, and a person whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE NOT (salary BETWEEN 52311 AND 52330 OR person_id = -1);
+
+-- title: all but a few dates of birth, and a person whom nobody is, in another order
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE NOT (birth_date = DATE '1961-02-03' OR person_id IN (-1, -2));
+
+-- title: all but two postcodes
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE postcode NOT IN ('9999', 'nowhere');
+
+-- title: all but three names
+-- of: hospital
+SELECT AVG(salary) FROM persons;
+SELECT AVG(salary) FROM persons WHERE name NOT IN ('a', 'b', 'c');
+
+-- title: all but a name and a postcode
+-- of: hospital
+SELECT AVG(salary) FROM persons;
+SELECT AVG(salary) FROM persons WHERE name <> 'a' AND postcode <> 'nowhere';
+
+-- title: all but a few totals of a person, in a window
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id) AS s FROM visits) t WHERE s NOT BETWEEN 5000.01 AND 5000.07;
+
+-- title: all but a few totals of a person, grouped
+SELECT SUM(s) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t;
+SELECT SUM(s) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t WHERE s NOT BETWEEN 5000.01 AND 5000.07;
+
+-- title: all but a few averages of a person
+SELECT SUM(s) FROM (SELECT patient_id, AVG(cost) AS s FROM visits GROUP BY 1) t;
+SELECT SUM(s) FROM (SELECT patient_id, AVG(cost) AS s FROM visits GROUP BY 1) t WHERE s NOT BETWEEN 308.71 AND 308.72;
+
+-- title: all but two incomes, after a sum
+SELECT SUM(income) FROM patients;
+SELECT SUM(income) FROM patients WHERE income NOT IN (52311, 199999);
+
+-- title: all but two incomes side by side, after a mean
+SELECT AVG(income) FROM patients;
+SELECT AVG(income) FROM patients WHERE income NOT BETWEEN 52311 AND 52312;
+
+-- title: all but two years of birth, one of them of nobody
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE birth_year NOT IN (1922, 2019);
+
+-- title: all but two days apart, after a sum
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits WHERE visit_date NOT IN (DATE '2024-03-05', DATE '2024-12-25');
+
+-- title: three sets that leave one person and one whom nobody is between them
+-- of: hospital
+SELECT AVG(salary) FROM persons WHERE person_id < 681 AND person_id <> -1;
+SELECT AVG(salary) FROM persons WHERE person_id > 681;
+SELECT AVG(salary) FROM persons;
+
+-- title: two halves and the whole, without one salary and a name of nobody
+-- of: hospital
+SELECT AVG(salary) FROM persons WHERE NOT (salary = 52311 OR name = 'nobody') AND sex = 'f';
+SELECT AVG(salary) FROM persons WHERE NOT (salary = 52311 OR name = 'nobody') AND sex <> 'f';
+SELECT AVG(salary) FROM persons;
+
+-- title: a few lengths of stay that are apart
+-- of: hospital
+SELECT COUNT(*) FROM stays;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted NOT IN (17, 900);
+
+-- title: all but costs that a wide OR divides, three of them
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits WHERE NOT (cost IN (500, 500.01, 500.02) AND (visit_date = DATE '2024-03-05' OR diagnosis = 'flu'));
+
+-- title: one person's salary again, beside a person whom nobody is
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
+SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' OR person_id = -1;
+
+-- title: one person's salary again, beside a wide condition of nobody and one name
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03' AND sex = 'f';
+SELECT SUM(salary) FROM persons WHERE (birth_date = DATE '1961-02-03' AND sex = 'f') OR name IN ('nobody', 'no one') OR (person_id = -1 AND sex = 'm');
+
+-- title: the half of a few people in which all of them are
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
+SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' AND sex = 'f';
+
+-- title: nobody with one of a few costs, in NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost BETWEEN 61.59 AND 61.63
+);
+
+-- title: nobody with one of a few costs, in NOT IN
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE cost IN (1, 2, 3, 61.61));
+
+-- title: nobody with one of a few costs, in an outer join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id FROM visits WHERE cost BETWEEN 61.59 AND 61.63) v ON v.patient_id = p.patient_id WHERE v.patient_id IS NULL;
+
+-- title: nobody with one of a few costs, in HAVING
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost BETWEEN 61.59 AND 61.63) = 0) t;
+
+-- title: nobody with one of a few visits, in NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_id BETWEEN 1001 AND 1008
+);
+
+-- title: nobody with a visit in the corner of three wide conditions
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id
+  AND v.cost BETWEEN 300 AND 320 AND v.visit_date BETWEEN DATE '2024-03-01' AND DATE '2024-03-31' AND v.diagnosis = 'flu'
+);
+
+-- title: nobody with a stay in the corner of three wide conditions, in HAVING
+-- of: hospital
+SELECT COUNT(*) FROM (SELECT person_id FROM stays GROUP BY 1) t;
+SELECT COUNT(*) FROM (
+  SELECT person_id FROM stays GROUP BY 1
+  HAVING COUNT(*) FILTER (WHERE nights >= 55 AND admitted BETWEEN DATE '2024-03-01' AND DATE '2024-03-14' AND ward IN ('a1', 'a2')) = 0
+) t;
+
+-- title: nobody with a cost, and nobody with a cost of nobody
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost = 61.61)
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost = 4999.99);
+
+-- title: nobody with a cost, and a patient whom nobody is
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE p.patient_id <> -1
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost = 61.61);
+
+-- title: a small group of a table, beside a patient whom nobody is
+-- times: 20
+SELECT region, birth_year, COUNT(*) FROM patients WHERE birth_year BETWEEN 1920 AND 1930 GROUP BY 1, 2;
+SELECT SUM(income) FROM patients WHERE (region = 'west' AND birth_year = 1922) OR patient_id = -1;
+SELECT SUM(income) FROM patients WHERE (region = 'east' AND birth_year = 1921) OR patient_id = -1;
+SELECT SUM(income) FROM patients WHERE (region = 'north' AND birth_year = 1920) OR patient_id = -1;
+SELECT SUM(income) FROM patients WHERE (region = 'south' AND birth_year = 1923) OR patient_id = -1;
+
+-- title: one person's salary again, in two halves that an OR joins, beside a name of nobody
+-- of: hospital
+-- times: 20
+SELECT COUNT(*) FROM persons WHERE birth_date = DATE '1961-02-03';
+SELECT SUM(salary) FROM persons WHERE birth_date = DATE '1961-02-03' AND (sex = 'f' OR smoker) OR name = 'nobody';
+
+-- title: all but one person, and any number of persons whom nobody is
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE person_id <> 681 AND person_id >= 0;
+
+-- title: all but twelve names
+-- of: hospital
+SELECT SUM(salary) FROM persons;
+SELECT SUM(salary) FROM persons WHERE name NOT IN ('Ann Example', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l');

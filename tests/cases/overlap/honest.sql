@@ -678,3 +678,68 @@ SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id, visit_id) patient_id, visi
 -- title: visits joined with themselves
 SELECT COUNT(*) FROM visits WHERE cost > 100;
 SELECT COUNT(*) FROM visits v JOIN visits w ON w.patient_id = v.patient_id AND w.visit_id = v.visit_id AND w.visit_date = v.visit_date WHERE v.cost > 100;
+-- title: people without a visit of a kind, in a quarter, a week, and dear ones of a month
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date BETWEEN DATE '2024-04-01' AND DATE '2024-06-30');
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date BETWEEN DATE '2024-05-06' AND DATE '2024-05-12');
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost >= 1000 AND v.diagnosis = 'flu' AND v.visit_date BETWEEN DATE '2024-05-01' AND DATE '2024-05-31');
+
+-- title: means of windows that move by a few days over a weekend
+SELECT AVG(cost) FROM visits WHERE visit_date BETWEEN DATE '2024-04-03' AND DATE '2024-05-03';
+SELECT AVG(cost) FROM visits WHERE visit_date BETWEEN DATE '2024-04-06' AND DATE '2024-05-06';
+SELECT SUM(cost) FROM visits WHERE visit_date >= DATE '2024-04-09' AND visit_date <= DATE '2024-05-09';
+
+-- title: sums of incomes above round amounts
+SELECT SUM(income) FROM patients;
+SELECT SUM(income) FROM patients WHERE income >= 20000;
+SELECT SUM(income) FROM patients WHERE income > 25000;
+SELECT SUM(income) FROM patients WHERE income BETWEEN 26000 AND 80000;
+
+-- title: generations that move by five years, by means alone
+SELECT AVG(income) FROM patients WHERE birth_year < 1950;
+SELECT AVG(income) FROM patients WHERE birth_year < 1955;
+SELECT AVG(income) FROM patients WHERE birth_year < 1957;
+
+-- title: stays longer than a week, two weeks and a month
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 7;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 14;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted > 30;
+SELECT COUNT(*) FROM stays WHERE left_on - admitted BETWEEN 3 AND 7;
+
+-- title: people with more visits, and with more nights
+-- of: hospital
+SELECT COUNT(*) FROM (SELECT person_id, SUM(nights) AS s FROM stays GROUP BY 1) t WHERE s >= 10;
+SELECT COUNT(*) FROM (SELECT person_id, SUM(nights) AS s FROM stays GROUP BY 1) t WHERE s >= 15;
+SELECT COUNT(*) FROM (SELECT person_id, COUNT(*) AS n FROM stays GROUP BY 1) t WHERE n >= 2;
+SELECT COUNT(*) FROM (SELECT person_id, COUNT(*) AS n FROM stays GROUP BY 1) t WHERE n >= 3;
+
+-- title: years left out that a chart by year has shown to be large
+-- of: hospital
+-- times: 20
+SELECT date_trunc('year', birth_date), COUNT(*) FROM persons GROUP BY 1;
+SELECT AVG(salary) FROM persons WHERE extract(year FROM birth_date) NOT IN (1960, 1980);
+
+-- title: drill down at a high price into groups that are large
+-- times: 20
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT region, birth_year / 10 * 10 AS decade, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT AVG(income) FROM patients WHERE region = 'north' AND birth_year BETWEEN 1950 AND 1959;
+SELECT AVG(income) FROM patients WHERE region = 'north' AND birth_year BETWEEN 1950 AND 1954;
+SELECT AVG(income) FROM patients WHERE (region = 'north' AND birth_year BETWEEN 1950 AND 1959) OR (region = 'south' AND birth_year BETWEEN 1960 AND 1969);
+
+-- title: orders of months, of returned goods and of dear ones
+-- of: shop
+SELECT SUM(amount) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-01-01' AND ordered_at < TIMESTAMPTZ '2026-02-01';
+SELECT SUM(amount) FROM orders WHERE ordered_at >= TIMESTAMPTZ '2026-01-15' AND ordered_at < TIMESTAMPTZ '2026-02-15';
+SELECT SUM(amount) FROM orders WHERE amount >= 500;
+SELECT SUM(amount) FROM orders WHERE amount >= 510 AND status = 'returned';
+SELECT SUM(amount) FROM orders WHERE coupon NOT IN ('spring', 'autumn');
+
+-- title: some postcodes, one half of the identifiers, then the other
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE postcode IN ('8001', '8002', '8003');
+SELECT AVG(salary) FROM persons WHERE person_id < 50000;
+SELECT AVG(salary) FROM persons WHERE person_id >= 50000;
+SELECT AVG(salary) FROM persons WHERE postcode IN ('8001', '8002', '8003') AND salary >= 50000;

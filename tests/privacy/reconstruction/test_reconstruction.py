@@ -80,7 +80,8 @@ def test_difference_of_one_year_of_birth_is_never_answered(gateway: Attacked) ->
         told = [told_about(gateway, "held", [one]) for one in pair]
         answered = [len(one.counts) for one in told]
         assert answered in ([1, 0], [0, 1], [0, 0])
-        assert all(one.reasons in ({}, {"GW401": 1}) for one in told)
+        # GW403: the groups lie within one that an earlier answer has shown to be small
+        assert all(one.reasons in ({}, {"GW401": 1}, {"GW403": 1}) for one in told)
         both += sum(answered)
     assert both
 

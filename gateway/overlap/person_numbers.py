@@ -1,0 +1,34 @@
+"""What scopes say of numbers that were computed for each person, and which of them are compared.
+
+INVARIANT: a scope without such numbers is compared with all others of its shape.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from gateway.regions.scope import ReleaseScope
+
+_NO_NUMBERS: Final = "none"
+_SOME_NUMBERS: Final = "some"
+_ANY_NUMBERS: Final = "any"
+_COMPARED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS),
+        _SOME_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS),
+        _ANY_NUMBERS: (_NO_NUMBERS, _ANY_NUMBERS),
+    }
+)
+"""A region of any numbers was not released: persons with some numbers were, and their own region is compared with these."""
+
+
+def numbers_of(scope: ReleaseScope) -> str:
+    """What it says of the numbers of persons: nothing, a condition, or that they may be any."""
+    if scope.any_numbers:
+        return _ANY_NUMBERS
+    return _SOME_NUMBERS if scope.numbers else _NO_NUMBERS
+
+
+def compared_numbers(scope: ReleaseScope) -> Sequence[str]:
+    """What the scopes that are compared with it say of them."""
+    return _COMPARED[numbers_of(scope)]
