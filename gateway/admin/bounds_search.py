@@ -39,6 +39,7 @@ from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.subjects import Subject
 from gateway.sensitivity.choices import MOST_BUCKETS
+from gateway.units import Epsilon
 
 OPERATOR: Final = Subject("operator")
 """A name that no subject can have: its account is that of searches alone."""
@@ -144,7 +145,8 @@ def new_search(dataset: Dataset, written: str, given: tuple[str, str] | None) ->
 def assumed_policies(loaded: LoadedPolicies, dataset: str, search: Search) -> LoadedPolicies:
     """The policies of a round: the column has the domain of the search, and the operator alone may ask, for it alone.
 
-    Budget, prices and contribution bounds are those of the policy. The digest is one of its own, so that the trail tells
+    Budget, prices and contribution bounds are those of the policy, but no histogram of norms is sold: all rounds together
+    have one price. The digest is one of its own, so that the trail tells
     rounds from the files.
     """
     policy = loaded.policies[dataset]
@@ -157,7 +159,12 @@ def assumed_policies(loaded: LoadedPolicies, dataset: str, search: Search) -> Lo
         MappingProxyType({Operation.AGGREGATE: frozenset({search.reference})}),
         budget=policy.privacy.budget,
     )
-    assumed = replace(policy, dataset=_with_domain(policy, search), rules=(rule,))
+    assumed = replace(
+        policy,
+        dataset=_with_domain(policy, search),
+        rules=(rule,),
+        clipping=replace(policy.clipping, price=Epsilon.zero()),
+    )
     told = f"{loaded.digest} {search.reference} {search.domain.low} {search.domain.high}"
     return replace(
         loaded,
