@@ -349,7 +349,7 @@ def estimate(services: Services, question: Question) -> Estimate:
         bought = clipped.missing
         if not is_worth(query, bought, services.journal, services.now()):
             bought = ()
-        return add_histograms(estimate_quote(query, quote), bought)
+        return add_histograms(query, estimate_quote(query, quote), bought)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ _BEHIND: Final = 4
 _OF_MEAN: Final = 0.2
 """How much of the share of lost rows a mean is wrong by: it loses above and below."""
 _KEPT: Final = 1_000  # choices: every repeat of a query makes the same one
+_NOTHING: Final = 1e-300
 _UNTOLD: Final = 2.0
 """How much more a lost row weighs where no answer can say how many are lost."""
 _CONTINUED: Final = 6
@@ -71,8 +72,14 @@ class Clipped:
 
 
 @lru_cache(maxsize=_KEPT)
-def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int) -> int | None:
-    """c² of the best clip up to `largest`; None where no bucket stands out of the noise."""
+def choose_clip(
+    histogram: NormHistogram, noise: CellNoise, largest: int, total: CellNoise | None = None
+) -> int | None:
+    """c² of the best clip up to `largest`; None where no bucket stands out of the noise.
+
+    With a `total` of the cells it is the one under which both are nearest to the best that each could be: where cells are mostly
+    noise, a small clip is best for them and takes away most of the total.
+    """
     if not histogram.visible:
         return None
     buckets = _bounded([*histogram.buckets, *_tail(histogram)], noise.cells)
@@ -81,11 +88,16 @@ def choose_clip(histogram: NormHistogram, noise: CellNoise, largest: int) -> int
     if rows <= 0:
         return None
 
-    def error(square: int) -> float:
-        lost, clip = _lost(buckets, sqrt(square)), sqrt(square)
-        return sum(_error(one, noise, lost, rows, clip) for one in noise.measures)
+    regrets = [0.0] * len(squares)
+    for one in (noise,) if total is None else (noise, total):
+        errors = [_errors(one, _lost(buckets, sqrt(each)), rows, sqrt(each)) for each in squares]
+        least = max(min(errors), _NOTHING)
+        regrets = [before + error / least for before, error in zip(regrets, errors, strict=True)]
+    return squares[regrets.index(min(regrets))]
 
-    return min(squares, key=error)
+
+def _errors(noise: CellNoise, lost: float, rows: float, clip: float) -> float:
+    return sum(_error(one, noise, lost, rows, clip) for one in noise.measures)
 
 
 def _error(measure: MeasureNoise, noise: CellNoise, lost: float, rows: float, clip: float) -> float:

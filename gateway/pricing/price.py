@@ -38,6 +38,7 @@ from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn, NullItem
 from gateway.results.clipped_scopes import clip_notices, clipped_scopes, lost_shares
 from gateway.results.columns import in_ranges
+from gateway.results.left_out import left_out_notices
 from gateway.results.rollup import PricedRelease
 from gateway.results.rounding import RoundedColumn
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
@@ -239,6 +240,7 @@ def estimate_price(
         *level_notices(query.decision.levels),
         *in_ranges(one.rolled for one in releases),
         *clip_notices(clipped_scopes(query.releases, query.histograms)),
+        *left_out_notices(query.releases),
     )
     return Estimate(price, Delta(_delta(query)), columns, notices)
 

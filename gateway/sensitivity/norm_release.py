@@ -25,10 +25,15 @@ from gateway.sensitivity.norm_buckets import (
 
 
 def needs_norms(part: Analysis) -> bool:
-    """Whether rows of the part are weighted by their norm."""
-    weighted = (one.quantity for one in part.measurements)
-    by_rows = part.choices or any(not isinstance(one, Units | Different) for one in weighted)
-    return part.clips is not None and bool(by_rows)
+    """Whether rows of the part are weighted by their norm, or units by theirs, which is no larger than that of their rows."""
+    if part.clips is None:
+        return False
+    weighted = [
+        one.quantity for one in part.measurements if not isinstance(one.quantity, Different)
+    ]
+    if part.clips.units is None:
+        weighted = [one for one in weighted if not isinstance(one, Units)]
+    return bool(part.choices or weighted)
 
 
 def counts_norms(part: Analysis) -> bool:

@@ -251,15 +251,28 @@ def choose_clips(
     found: dict[int, list[tuple[tuple[str, ...], int]]] = {}
     for wanted, histogram in served:
         for part in wanted.parts:
-            groups, cells = part.analysis.groups, policy.sizes.expected_groups
-            listed = isinstance(groups, EnumeratedGroups)
-            if isinstance(groups, EnumeratedGroups):
-                cells = max(1, len(groups.keys))
-            noise = CellNoise(cells, std, measure_noises(part.analysis), found=not listed)
-            square = choose_clip(histogram, noise, policy.clipping.largest)
+            cells = _cell_noise(part.analysis, std, policy.sizes.expected_groups)
+            sets = query.releases[part.place].plan.sets
+            adds_up = any(len(set(one)) < len(part.names) for one in sets)
+            total = _total_noise(part.analysis, cells) if adds_up else None
+            square = choose_clip(histogram, cells, policy.clipping.largest, total)
             if square is not None:
                 found.setdefault(part.place, []).append((part.names, square))
     return {place: tuple(sorted(several)) for place, several in found.items()}
+
+
+def _cell_noise(part: Analysis, std: float, expected: int) -> CellNoise:
+    groups = part.groups
+    if isinstance(groups, EnumeratedGroups):
+        return CellNoise(max(1, len(groups.keys)), std, measure_noises(part))
+    return CellNoise(expected, std, measure_noises(part), found=True)
+
+
+def _total_noise(part: Analysis, cells: CellNoise) -> CellNoise:
+    """The total that is added up from these cells, or measured with them."""
+    many = cells.cells
+    variance = many * part.total / (many + part.total) if part.total else many
+    return replace(cells, cells=1, std=cells.std * sqrt(variance))
 
 
 def is_worth(
@@ -308,8 +321,13 @@ def with_histograms(done: Released, bought: Sequence[Bill]) -> Released:
     )
 
 
-def add_histograms(estimate: Estimate, missing: Sequence[WantedHistogram]) -> Estimate:
-    """The estimate with the price of the histograms that the query would buy first."""
+def add_histograms(
+    query: AnalyzedQuery, estimate: Estimate, missing: Sequence[WantedHistogram]
+) -> Estimate:
+    """The estimate with the price of the histograms that the query would buy first.
+
+    The clip will be another one then, so nothing that was measured under the present one is a part of the answer.
+    """
     if not missing or not estimate.price:
         return estimate
     more = price_of_all(missing)
@@ -317,7 +335,7 @@ def add_histograms(estimate: Estimate, missing: Sequence[WantedHistogram]) -> Es
         f"epsilon {more} of the price is for {_counted(len(missing))}, which later queries need not buy; the margins are"
         " those without it"
     )
-    return replace(estimate, price=estimate.price + more, notices=(*estimate.notices, notice))
+    return replace(estimate, price=price_of(query) + more, notices=(*estimate.notices, notice))
 
 
 def _counted(many: int) -> str:

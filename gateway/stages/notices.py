@@ -27,6 +27,7 @@ from gateway.requests.request import Notice, NoticeDetail
 from gateway.results.clipped_scopes import clip_notices, clipped_scopes, fan_out_notices
 from gateway.results.columns import ColumnMargin, in_ranges, widest_margins
 from gateway.results.constants import UNDEFINED
+from gateway.results.left_out import left_out_notices
 from gateway.stages.purchase import Bill, Released
 from gateway.units import format_down
 
@@ -61,6 +62,7 @@ def notice_lines(
         (NoticeKind.DIFFERENT, (*level_notices(query.decision.levels), *ranged)),
         (NoticeKind.CLIPPED, clip_notices(clipped_scopes(query.releases, query.histograms))),
         (NoticeKind.CLIPPED, fan_out_notices(query.releases)),
+        (NoticeKind.CLIPPED, left_out_notices(query.releases)),
         (NoticeKind.NOISE, (*done.notices, *simulated)),
         (NoticeKind.DIFFERENT, (UNDEFINED,) if undefined or done.undefined else ()),
     )

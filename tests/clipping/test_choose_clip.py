@@ -158,6 +158,18 @@ def test_clip_of_several_measures_lies_between_those_of_each() -> None:
     assert found(mean) <= found(count, wide, mean) <= found(count)
 
 
+def test_clip_of_cells_and_their_total_is_between_those_of_each() -> None:
+    """Thousands of cells of noise would take away most of a total that is exact enough for a large clip."""
+    one = histogram({0: 5_000, 6: 2_000, 12: 200})
+    cells, total = CellNoise(2_500, 30.0), CellNoise(1, 60.0)
+    alone, whole = choose_clip(one, cells, LARGEST), choose_clip(one, total, LARGEST)
+    both = choose_clip(one, cells, LARGEST, total)
+    assert alone is not None
+    assert both is not None
+    assert whole is not None
+    assert alone < both < whole
+
+
 def test_choice_is_a_function_of_the_released_histogram_alone() -> None:
     """Two databases with one released histogram have one clip: it is post-processing."""
     first, second = (

@@ -55,14 +55,16 @@ def test_answer_is_as_it_was_where_nothing_was_paid_for_histograms() -> None:
 
 
 def test_estimate_adds_the_price_of_histograms_to_what_is_charged() -> None:
-    """A query that costs nothing buys none."""
-    estimate = Estimate(Epsilon.parse("1"), Delta.zero(), ())
-    more = add_histograms(estimate, [_wanted("0.1"), _wanted("0.1")])
-    assert more.price == Epsilon.parse("1.2")
-    assert [one for one in more.notices if "2 histograms of norms" in one]
-    assert add_histograms(estimate, ()) is estimate
+    """The whole query is paid under the new clip, also if it would be topped up now; one that costs nothing buys none."""
+    query = _wanted("1").query
+    estimate = Estimate(Epsilon.parse("0.25"), Delta.zero(), ())
+    for one in (estimate, replace(estimate, price=Epsilon.parse("1"))):
+        more = add_histograms(query, one, [_wanted("0.1"), _wanted("0.1")])
+        assert more.price == Epsilon.parse("1.2")
+        assert [said for said in more.notices if "2 histograms of norms" in said]
+        assert add_histograms(query, one, ()) is one
     free = replace(estimate, price=Epsilon.zero())
-    assert add_histograms(free, [_wanted("0.1")]) is free
+    assert add_histograms(query, free, [_wanted("0.1")]) is free
 
 
 def test_failed_histogram_is_remembered_for_a_day_and_for_its_subject() -> None:
