@@ -57,6 +57,8 @@ from gateway.units import Epsilon
 
 _NAME: Final = "h"
 _NOTHING: Final = Sql("", "SELECT 1")
+_MOST_WANTED: Final = 4
+"""How many histograms one statement looks for: each takes as much work as a query of its own."""
 
 
 class Unsold:
@@ -108,6 +110,8 @@ def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHis
             sold = _sold(query, dataset, step.whole, part)
             one = ClippedPart(place, part, part.plan.child == sold.rows.child)
             known = next((at for at, each in enumerate(found) if each.serves(sold.rows)), None)
+            if known is None and len(found) == _MOST_WANTED:
+                continue  # a statement with more grouping sets has the declared clip in the others
             if known is None:
                 found.append(WantedHistogram(_query_of(query, dataset, sold), sold.rows, (one,)))
             else:

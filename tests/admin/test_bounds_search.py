@@ -175,13 +175,15 @@ def test_released_bounds_are_in_order_whatever_the_noise_did() -> None:
 
 
 def test_round_has_the_budget_and_bounds_of_the_policy() -> None:
-    """It differs by the domain of one column and by its rule; only the operator may ask, for that column alone."""
+    """It differs by the domain of one column, by its rule, and sells no histogram; only the operator may ask, for that column alone."""
     policy = read(BASE).accepted
     search = new_search(policy.dataset, "patients.weight", ("0", "300"))
     loaded = LoadedPolicies({"clinic": policy}, {}, "digest")
     found = assumed_policies(loaded, "clinic", search)
     [round_] = found.policies.values()
-    assert replace(round_, dataset=policy.dataset, rules=policy.rules) == policy
+    assert not round_.clipping.price  # all rounds have one price
+    clipping = policy.clipping
+    assert replace(round_, dataset=policy.dataset, rules=policy.rules, clipping=clipping) == policy
     changed = [
         column.name
         for table, before in zip(round_.dataset.tables, policy.dataset.tables, strict=True)

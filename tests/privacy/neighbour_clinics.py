@@ -32,6 +32,7 @@ privacy:
   budget: {{epsilon: 1000000, delta: 1e-6}}
   per_query: {{default: 1, min: 1e-9, max: 1000}}
   mechanism: {mechanism}
+clip: {{price: 0}}
 tables:
   patients:
     unit_key: patient_id
