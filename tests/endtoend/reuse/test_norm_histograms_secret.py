@@ -16,8 +16,9 @@ from gateway.stages.prepare import SourceAccess
 from gateway.stages.purchase import Bill
 from gateway.stages.record import QueryRecord
 
-_BY = "SELECT diagnosis, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY diagnosis"
-_FILTERED = f"{_BY.partition(' GROUP')[0]} WHERE cost > 500 GROUP BY diagnosis"
+# listed groups: others get their noise in the order in which the source finds them, which is its own
+_BY = "SELECT extract(year FROM visit_date) AS y, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY 1"
+_FILTERED = f"{_BY.partition(' GROUP')[0]} WHERE cost > 500 GROUP BY 1"
 _DAYS = "SELECT visit_date, AVG(cost) AS a FROM visits GROUP BY visit_date"
 _ALL = "SELECT COUNT(*) AS n FROM visits"
 
