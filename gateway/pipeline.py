@@ -183,12 +183,16 @@ class _Clipped:
 def _clips_at_hand(
     services: Services, dataset: ServedDataset, bound: BoundQuery, query: AnalyzedQuery
 ) -> _Clipped:
-    """The query as it is clipped if nothing is bought."""
+    """The query as it is clipped if nothing is bought.
+
+    A wanted accuracy buys nothing: its price follows from the clip, and the estimate tells it by the clip at hand.
+    """
     served, missing = [], []
+    buying = query.question.request.accuracy is None
     for one in find_wanted(query, dataset):
         found = _held(services, dataset, one)
         if found is None:
-            if not dataset.failures.has(query.subject, one.over, services.now()):
+            if buying and not dataset.failures.has(query.subject, one.over, services.now()):
                 missing.append(one)
         elif isinstance(found, NormHistogram):
             served.append((one, found))
@@ -242,8 +246,8 @@ def _can_buy(
     cancelled: threading.Event,
 ) -> bool:
     """Whether what is missing is worth its price, and the query will be charged after it as far as can be told now."""
+    query = there.query
     try:
-        query = price_for_accuracy(there.query, services.journal)
         if not is_worth(query, there.missing, services.journal, services.now()):
             return False
     except Refusal:

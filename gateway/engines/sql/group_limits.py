@@ -30,6 +30,7 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     BIGINT,
+    Boolean,
     Double,
     Select,
     Text,
@@ -63,7 +64,7 @@ from gateway.engines.sql.pieces import (
     sql_type,
     value_text,
 )
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Literal, Scalar
 
 
 def key_expression(rendering: Rendering, scalar: Scalar) -> Sql:
@@ -77,6 +78,9 @@ def key_expression(rendering: Rendering, scalar: Scalar) -> Sql:
             return func.trim_scale(cast(rendering.sql(scalar), EXACT), type_=EXACT)
         case Family.EXACT if common_number(rendering, [scalar]) is DOUBLE:
             return _without_sign(as_double(rendering, scalar))
+        case Family.BOOLEAN if isinstance(scalar, Literal):
+            # PostgreSQL takes a bare constant of GROUP BY for a place, and raises
+            return cast(rendering.sql(scalar), Boolean())
         case _:
             return rendering.sql(scalar)
 

@@ -21,6 +21,7 @@ from engines.extremes import (
 from engines.mixed_cases import LONG, WIDER
 from engines.scalar_cases import ALL
 from engines.scalar_trees import Trees
+from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.catalog.types import Family
@@ -31,9 +32,9 @@ from gateway.engines.sql.zoned_times import utc_timestamp
 from gateway.errors import LimitExceeded, Refusal, UnsupportedSql
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import AGED, EXTRACTED, TRUNCATED
-from gateway.plan.fields import TIMESTAMPTZ
+from gateway.plan.fields import BOOLEAN, TIMESTAMPTZ
 from gateway.plan.node import BrokenPlan
-from gateway.plan.scalars import Call, Scalar, walk_scalar
+from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar
 from gateway.plan.sql_text import scalar_sql as text_of
 
 SEED: Final = 20_260_101
@@ -196,6 +197,14 @@ def test_random_expressions_never_raise_when_values_are_extreme(databases: Datab
             assert len(answers(databases.of(dialect), [item])) == count, sql
         tried += all(one is not None for one in made.values())
     assert tried > TREES // 2
+
+
+def test_key_that_is_a_constant_is_no_number_of_a_column(databases: Databases) -> None:
+    """PostgreSQL reads a bare constant in GROUP BY as one, and raises for `true`."""
+    for dialect in ("postgresql", "duckdb"):
+        key = scalars(dialect).key(Literal(value=True, type=BOOLEAN))
+        made = select(func.count()).select_from(text("(SELECT 1) AS t")).group_by(key)
+        assert databases.of(dialect).execute(made).scalar_one() == 1
 
 
 def _try_long(databases: Databases, dialect: Dialect) -> None:
