@@ -17,7 +17,7 @@ import pytest
 from fix_cells import A, B, C, audit_cells
 from fix_ledger import ALICE, CLINIC, Bank, Books, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
-from sqlalchemy import text
+from sqlalchemy import Engine, text
 from warm_python import forks
 
 from gateway.config import Settings
@@ -27,6 +27,7 @@ from gateway.state.open import open_state
 from gateway.trail.record import Trail
 
 _WORKER = Path(__file__).with_name("worker.py")
+_PATIENCE_S = 60.0
 _STEPS = [
     "before the rows are written",
     "after the rows are written",
@@ -104,6 +105,20 @@ class Gateways:
         return self.until_the_end(self.begin(**order))
 
 
+def _wait_for_commits(engine: Engine) -> None:
+    """A server ends what it was sent, also for a client that was killed: what is read before that is not all."""
+    query = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid() AND state IS DISTINCT FROM 'idle' AND backend_type = 'client backend'"
+    )
+    end = time.monotonic() + _PATIENCE_S
+    with engine.connect() as connection:
+        while connection.execute(query).scalar_one():
+            connection.rollback()
+            assert time.monotonic() < end, "a statement of a killed gateway does not end"
+            time.sleep(0.01)
+
+
 @pytest.fixture(scope="module")
 def worker() -> Iterator[subprocess.Popen[str]]:
     """A process that imports the gateway once and forks for each life."""
@@ -138,6 +153,7 @@ def inspect(settings: Settings, answered: list[str]) -> Books:
     anchor = Anchor(settings.home / "anchor", AUDIT_SECRET)
     try:
         anchored = anchor.read()
+        _wait_for_commits(engine)
         books = audit(engine)
     finally:
         anchor.close()
@@ -202,6 +218,7 @@ def test_gateway_killed_at_a_step_leaves_no_cell_behind(
         life = gateways.live(cells=[A, B, C], **order)
         assert life.status == (-signal.SIGKILL if "step" in order else 0)
         answered += life.answered
+        _wait_for_commits(engine)
         found = audit_cells(engine)
         with engine.connect() as connection:
             query = text("SELECT DISTINCT query_id FROM ledger_entries")
