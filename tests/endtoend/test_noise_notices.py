@@ -15,6 +15,7 @@ from gateway.requests.request import Answer, Notice, NoticeDetail, Request
 from gateway.units import Epsilon
 
 _YEARS = "SELECT birth_year, COUNT(*) AS n FROM patients GROUP BY birth_year"
+_ENOUGH = 5
 _WIDER = "the 95 % margin is larger than the value in "
 
 
@@ -28,9 +29,16 @@ def cheap(sources: Sources, servers: SharedServers) -> Iterator[AskedGateway]:
         yield opened
 
 
-def _ask(gateway: AskedGateway, text: str, dataset: str = "laplace", epsilon: str = "") -> Answer:
+def _ask(
+    gateway: AskedGateway,
+    text: str,
+    dataset: str = "laplace",
+    epsilon: str = "",
+    *,
+    fresh: bool = False,
+) -> Answer:
     price = Epsilon.parse(epsilon) if epsilon else None
-    request = Request(text, dataset, epsilon=price)
+    request = Request(text, dataset, epsilon=price, fresh=fresh)
     return gateway.asking.answer(gateway.subjects["alice"], request, CancelEvent())
 
 
@@ -57,9 +65,12 @@ def test_price_that_is_told_brings_the_margin_to_the_mean(
 ) -> None:
     """At the epsilon of the notice the margin is at most what it says, and not much less; it is allowed."""
     helped = 0
-    for year in range(1921, 1951):
+    # which counts come out small is chance: of thirty there may be none for which a price helps
+    for year in 20 * list(range(1921, 1951)):
+        if helped > _ENOUGH:
+            break
         text = f"SELECT COUNT(*) AS n FROM patients WHERE birth_year < {year}"
-        for notice in _told(_ask(cheap, text, dataset)):
+        for notice in _told(_ask(cheap, text, dataset, fresh=True)):
             found = re.search(r"epsilon (\S+) would bring it to (\S+),", notice)
             if found is None:
                 continue
