@@ -57,9 +57,10 @@ dataset: @DATASET@
 source: ${@SOURCE@}
 privacy:
   unit: {name: person, table: person, key: person_id}
-  budget: {epsilon: 1e34, delta: 1e-6}
+  budget: {epsilon: 1e40, delta: 1e-6}
   per_query: {default: @PRICE@, min: 1e-9, max: @PRICE@}
   mechanism: laplace
+clip: {default: 1024, price: 0}
 tables:
   concept:
     public: true
@@ -136,7 +137,7 @@ access:
     when: subject.role == "researcher"
     tables: [person, observation_period, visit_occurrence, condition_occurrence, drug_exposure, measurement, death, concept]
     use: {aggregate: ["*", class:identifier], group_by: ["*"], filter: ["*"], join: ["*"]}
-    budget: {epsilon: 1e34}
+    budget: {epsilon: 1e40}
 audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
 reuse: {max_age: 0d}
 limits: {enumerated_groups: 10000, result_rows: 100000}

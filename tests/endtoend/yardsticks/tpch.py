@@ -24,9 +24,10 @@ dataset: @DATASET@
 source: ${@SOURCE@}
 privacy:
   unit: {name: customer, table: customer, key: c_custkey}
-  budget: {epsilon: 1e34, delta: 1e-6}
+  budget: {epsilon: 1e40, delta: 1e-6}
   per_query: {default: @PRICE@, min: 1e-9, max: @PRICE@}
   mechanism: laplace
+clip: {default: 1024, price: 0}
 tables:
   customer:
     unit_key: c_custkey
@@ -109,7 +110,7 @@ access:
     when: subject.role == "researcher"
     tables: [customer, orders, lineitem, part, supplier, partsupp, nation, region]
     use: {aggregate: ["*", class:identifier], group_by: ["*", class:identifier], filter: ["*", class:identifier], join: ["*"]}
-    budget: {epsilon: 1e34}
+    budget: {epsilon: 1e40}
 audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
 reuse: {max_age: 0d}
 limits: {enumerated_groups: 10000, result_rows: 100000}
