@@ -4,8 +4,8 @@ A histogram is a release like others: it is quoted, audited, charged, measured, 
 the price `clip.price`. It speaks of the rows that the subject may read of the tables and joins of a statement, and of one set
 of keys. It is bought once for `clip.max_age`, when a query needs it first:
 
-    find_histograms    which ones the query needs, and what is held of them
-    choose_clips       the clips that follow from those that are there
+    find_wanted     which ones the query needs
+    choose_clips    the clips that follow from those that are there
 
 INVARIANT: a clip follows from histograms that the subject's own account was charged for, from the query and from the policy.
 What others bought is charged before it is read. docs/proofs/clip_choice.md.
@@ -266,6 +266,7 @@ def choose_clips(
 
 
 def _cell_noise(part: Analysis, std: float, expected: int) -> CellNoise:
+    """The cells of a part, and their noise; `expected` cells where they are found in the data."""
     groups = part.groups
     if isinstance(groups, EnumeratedGroups):
         return CellNoise(max(1, len(groups.keys)), std, measure_noises(part))
