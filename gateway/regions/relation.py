@@ -208,10 +208,12 @@ def is_small(region: Region) -> bool:
     """Whether a part of the region selects few values, or so small a share of the values of its columns together.
 
     INVARIANT: further conditions on a box and further cells beside it make it no larger than its smallest part: several wide
-    conditions can meet in a corner that is one person.
+    conditions can meet in a corner that is one person. A region of nobody is no larger than that.
     """
-    return is_of_few_values(region) or any(
-        _share(box, region) * _CORNER <= 1 for box in region.boxes
+    return (
+        not region.boxes
+        or is_of_few_values(region)
+        or any(_share(box, region) * _CORNER <= 1 for box in region.boxes)
     )
 
 

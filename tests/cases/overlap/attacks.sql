@@ -1492,3 +1492,15 @@ SELECT COUNT(*) FROM persons WHERE person_id <> 681 AND person_id >= 0;
 -- of: hospital
 SELECT SUM(salary) FROM persons;
 SELECT SUM(salary) FROM persons WHERE name NOT IN ('Ann Example', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l');
+
+-- title: one income less beside visits that nobody can have
+SELECT COUNT(*) FROM patients p WHERE income >= 5000;
+SELECT COUNT(*) FROM patients p WHERE income > 5000 AND NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost < 0
+);
+
+-- title: one income less beside visits between two ends that cross
+SELECT COUNT(*) FROM patients p WHERE income >= 5000;
+SELECT COUNT(*) FROM patients p WHERE income > 5000 AND NOT EXISTS (
+  SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost > 10 AND cost < 5
+);
