@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-Json: TypeAlias = "dict[str, Any]"
-Answers: TypeAlias = "list[dict[str, float]]"
+Json: TypeAlias = dict[str, Any]
+Answers: TypeAlias = list[dict[str, float]]
 
 
 def answer_all(
