@@ -12,20 +12,26 @@ from gateway.regions.scope import ReleaseScope
 _NO_NUMBERS: Final = "none"
 _SOME_NUMBERS: Final = "some"
 _ANY_NUMBERS: Final = "any"
+_NUMBERS_OF_GROUPS: Final = "of groups"
 _COMPARED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
-        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS),
+        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS, _NUMBERS_OF_GROUPS),
         _SOME_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS),
         _ANY_NUMBERS: (_NO_NUMBERS, _ANY_NUMBERS),
+        _NUMBERS_OF_GROUPS: (_NO_NUMBERS,),
     }
 )
-"""A region of any numbers was not released: persons with some numbers were, and their own region is compared with these."""
+"""A region of any numbers was not released: persons with some numbers were, and their own region is compared with these.
+Numbers of groups are compared with each other as groups: as persons, those of different rows would look equal.
+"""
 
 
 def numbers_of(scope: ReleaseScope) -> str:
     """What it says of the numbers of persons: nothing, a condition, or that they may be any."""
     if scope.any_numbers:
         return _ANY_NUMBERS
+    if scope.of_groups:
+        return _NUMBERS_OF_GROUPS
     return _SOME_NUMBERS if scope.numbers else _NO_NUMBERS
 
 

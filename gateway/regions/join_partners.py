@@ -20,6 +20,7 @@ from gateway.plan.scalars import (
     column_ids,
     map_parts,
 )
+from gateway.regions.axis import RegionAxis, is_of_partner
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal
@@ -49,6 +50,15 @@ class Partners:
     """For each link of an outer join with grouped rows that few persons have: whether a row has one, and the columns of the
     far side.
     """
+
+    def is_of_partner(self, axis: RegionAxis) -> bool:
+        """Whether the axis says that a row meets one of many, or has a value of the far side of an outer join.
+
+        A partner that few persons have is narrow by itself, and hides nothing.
+        """
+        if is_of_partner(axis):
+            return axis.size is not None
+        return axis.name in self.near
 
     def add_outer(self, said: str, there: Ref, apart: Scalar) -> None:
         """Remember the link of an outer join with conditions, and whether a row has a partner."""

@@ -24,11 +24,13 @@ from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.rounding import rounded_sums
 from gateway.regions.axis import partner_axis
 from gateway.regions.base_columns import Base, bases_of, has_one_row
+from gateway.regions.grouped_persons import RowsBehind, numbered_anew, persons_beside
 from gateway.regions.join_partners import Partners
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import conjunction, normal
 from gateway.regions.path_links import LinkKind, PathLinks, ids_of
 from gateway.regions.person_values import PersonValues
+from gateway.regions.region import TooLarge
 from gateway.regions.relation import (
     ONE,
     OUTER,
@@ -111,8 +113,12 @@ class Lineage(PersonValues):
             name = self.scans.numbered(name)
         found = bases_of(table, name)
         columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
-        if has_one_row(table):
-            self.singles |= {base.field.id for base in found}
+        own = has_one_row(table)
+        self.singles |= {
+            base.field.id
+            for one, base in zip(node.fields, found, strict=True)
+            if own or one.tie is Tie.ALWAYS
+        }
         return Relation(columns, (self.paths.add_scan(node, name, found),))
 
     def _join(self, node: Join) -> Relation:
@@ -266,8 +272,9 @@ class Lineage(PersonValues):
     ) -> Ref:
         on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
-        name = shorten(f"exists ({self.text(inner)}{beside})")
         inside = relations_inside(inner, self.grouped_rows, self.unions, self.equalities)
+        rows = inner if inside is None else self._existing(inner, alone=not on)
+        name = shorten(f"exists ({self.text(rows)}{beside})")
         every = tuple(
             replace(one, conditions=(*one.conditions, *conditions)) for one in inside or (inner,)
         )
@@ -282,6 +289,68 @@ class Lineage(PersonValues):
         # a person who has such a row is one of few if the conditions are small
         axis = None if opaque else partner_axis(name, quasi=quasi, few=small)
         return self.base(Base(kept, axis, uses, quasi))
+
+    def _existing(self, rows: Relation, *, alone: bool) -> Relation:
+        """The rows in the form that all rows have that exist for the same persons. `alone`: nothing else names their scans."""
+        behind = RowsBehind(self.grouped_rows, self.unions, self.equalities, self.partners.near)
+        try:
+            found = replace(behind.existing(rows), columns={})
+        except TooLarge:
+            return rows
+        return self._numbered_anew(found) if alone else found
+
+    def _numbered_anew(self, rows: Relation, kept: frozenset[str] = frozenset()) -> Relation:
+        anew = numbered_anew(rows, self.bases, self.equalities, kept)
+        if anew is None:
+            return rows
+        made, bases, equalities = anew
+        for one in bases:
+            self.base(one)
+        self.equalities |= equalities
+        return made
+
+    def persons_of(self, relation: Relation, keys: frozenset[str]) -> Relation | None:
+        """The persons of a relation: with EXISTS of rows in the place of their groups by person. None if nothing was grouped.
+
+        `keys` are the bases that its groups are divided by.
+        """
+        grouped = [one for one in relation.atoms if one.grouped]
+        if not grouped:
+            return None
+        others = [one for one in relation.atoms if not one.grouped]
+        asked = [self._persons_with(self.grouped_rows[one.text]) for one in grouped]
+        if any(one is None for one in asked):
+            return None
+        added = [each for one in asked if one is not None for each in one]
+        found = persons_beside(relation, others, grouped, added)
+        return None if found is None else self._numbered_anew(found, keys)
+
+    def persons_of_rows(
+        self, relation: Relation, conditions: tuple[Scalar, ...]
+    ) -> Relation | None:
+        """The persons with a row of a relation that meets these conditions, as a count of distinct units counts them."""
+        asked_of = replace(relation, conditions=(*relation.conditions, *conditions))
+        parted, whole = self.parted(self.without_first(asked_of))
+        kept = [one for one in relation.atoms if one.single is not None]
+        asked = self._persons_with(parted)
+        if asked is None:
+            return None
+        rows = [one for one in relation.atoms if one.single is None]
+        return persons_beside(Relation(relation.columns, (), conditions=whole), kept, rows, asked)
+
+    def _persons_with(self, rows: Relation) -> tuple[Scalar, ...] | None:
+        """What persons meet who have such rows, other than that they are in tables of persons; None if it is opaque."""
+        if relations_inside(rows, self.grouped_rows, self.unions, self.equalities) is None:
+            return None
+        parted, whole = self.parted(self._existing(rows, alone=True))
+        several = tuple(one for one in parted.atoms if one.single is None)
+        if not (several or parted.links or parted.conditions):
+            return whole
+        inner = replace(parted, atoms=several or parted.atoms)
+        there = self._exists(inner, frozenset(), (), LinkKind.KEYS)
+        if self.bases[there.field.id].axis is None:
+            return None
+        return (*whole, self._met(there))
 
     def _met(self, there: Ref) -> Scalar:
         """Whether a row meets a partner. What is opaque is a condition by itself."""

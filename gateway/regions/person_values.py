@@ -26,7 +26,7 @@ _NEVER_NULL: Final = frozenset({"count", "row_number"})
 
 @dataclass
 class PersonValues(Derivation):
-    """`singles` are the bases of tables that have one row for each person. `grouped_rows` are the rows behind each grouping by
+    """`singles` are the bases of tables that have one row for each person, and the units of other rows. `grouped_rows` are the rows behind each grouping by
     person, `window_rows` those behind each value of a window; `divisions` divide the rows of a person. `numbered` are the rows
     behind the numbers of all rows of a person.
     """
@@ -124,7 +124,10 @@ class PersonValues(Derivation):
             self.grouped[made.field.id] = f"({grouped})", below
         self.grouped_rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
-        once = all(is_unit(one) for _, one in node.keys)
+        once = all(
+            is_unit(one) or column_ids(made) <= self.singles
+            for made, (_, one) in zip(keys, node.keys, strict=True)
+        )
         atom = Atom(f"({grouped})", None, reaches, grouped=once)
         return Relation(columns, (atom,), conditions=persons)
 
@@ -134,17 +137,43 @@ class PersonValues(Derivation):
 
     def is_once(self, relation: Relation) -> bool:
         """Whether it has at most one row for each person: by what it joins, or because it has one number of these rows."""
-        if relation.is_once:
-            return True
-        numbers = [
+        return relation.is_once or bool(self._numbers(relation))
+
+    def has_first_rows(self, relation: Relation) -> bool:
+        """Whether it has the first of each person's rows, by their numbers."""
+        return 1 in self._numbers(relation).values()
+
+    def without_first(self, relation: Relation) -> Relation:
+        """The rows whatever their numbers are, where it has the first of each person's rows and no other condition on them.
+
+        INVARIANT: whoever has such rows has a first one.
+        """
+        for name, number in self._numbers(relation).items():
+            others = tuple(one for one in relation.conditions if name not in column_ids(one))
+            about = (one for one in relation.conditions if one not in others)
+            if number != 1 or any(column_ids(one) != {name} for one in about):
+                continue
+            rest, _ = self.parted(replace(relation, conditions=others))
+            if set(rest.conditions) <= set(self.numbered[name].conditions):
+                return replace(relation, conditions=others)
+        return relation
+
+    def _numbers(self, relation: Relation) -> dict[str, int | None]:
+        """The numbers of a person's rows of which it has one alone, and which one; None for a number that nobody has."""
+        names = [
             name
             for name, rows in self.numbered.items()
             if (rows.atoms, rows.links) == (relation.atoms, relation.links)
         ]
-        if not numbers:
-            return False
+        if not names:
+            return {}
         boxes = self.region(relation).boxes
-        return any(_is_one_number([box.along(one) for box in boxes]) for one in numbers)
+        found = {name: _numbers_in([box.along(name) for box in boxes]) for name in names}
+        return {
+            name: min(one, default=None)
+            for name, one in found.items()
+            if one is not None and len(one) <= 1
+        }
 
     def rows_of(self, relation: Relation) -> Relation | None:
         """The rows that were grouped by person, with the tables that are joined to them; None if nothing was grouped.
@@ -157,12 +186,12 @@ class PersonValues(Derivation):
         return self.with_bases(found)
 
 
-def _is_one_number(several: Sequence[Cells | None]) -> bool:
-    """Whether these cells of numbers from 1 on have one number together, at most."""
+def _numbers_in(several: Sequence[Cells | None]) -> set[int] | None:
+    """The ends of these cells of numbers from 1 on; None if a number may be missing."""
     found = set[int]()
     for cells in several:
         if not isinstance(cells, StepCells) or cells.null:
-            return False
+            return None
         ranges = ((max(low, 1), high) for low, high in cells.ranges if high >= 1)
         found |= {end for one in ranges for end in one}
-    return len(found) <= 1
+    return found

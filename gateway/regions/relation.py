@@ -23,7 +23,7 @@ OUTER: Final = "left join"
 """How the link of an outer join begins."""
 ONE: Final = f"{OUTER} one"
 """How it begins if each row has at most one partner."""
-_AGAIN: Final = "#"
+AGAIN: Final = "#"
 """In the name of each scan of a table but the first."""
 _FINE: Final = 24
 _FEW: Final = 3  # days, years or amounts: fewer than a week, which is a common window
@@ -110,7 +110,7 @@ class Relation:
         """Whether this child alone leads to a table of the parent, and both are first scans."""
         edges = [one.edge.target for one in self.atoms if one.edge is not None]
         is_only = child.edge is not None and edges.count(child.edge.target) == 1
-        return is_only and not any(_AGAIN in one.text for one in (parent, child))
+        return is_only and not any(AGAIN in one.text for one in (parent, child))
 
 
 def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:

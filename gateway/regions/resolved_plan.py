@@ -47,6 +47,23 @@ class ResolvedPlan:
             return None
         return self._over(found)
 
+    def persons(self, keys: Iterable[Scalar]) -> "ResolvedPlan | None":
+        """The same with EXISTS in the place of rows that were grouped by person; None if none were, or it is opaque."""
+        found = self.lineage.persons_of(self.relation, column_ids(*keys))
+        return None if found is None else replace(self._over(found), partners=())
+
+    def counted_persons(self, measures: Iterable[Measure]) -> "Iterator[ResolvedPlan]":
+        """The persons whom these measures count by their rows, or by one row of each."""
+        if not self.relation.links and all(one.single for one in self.relation.atoms):
+            return
+        once = self.lineage.has_first_rows(self.relation)
+        for one in measures:
+            if one.counts_units or once:
+                asked = () if one.where is None else tuple(conjuncts(self.resolved(one.where)))
+                found = self.lineage.persons_of_rows(self.relation, asked)
+                if found is not None:
+                    yield replace(self._over(found), partners=())
+
     @property
     def sides(self) -> "tuple[ResolvedPlan, ...]":
         """The same of each side of its first union of protected rows alone; empty if it reads none."""

@@ -16,6 +16,7 @@ from gateway.plan.node import Node
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
+from gateway.regions.absent_partners import without_absent_partners
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
 from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
 from gateway.regions.chosen_keys import KeyPart, parts_of_key
@@ -68,7 +69,8 @@ class ReleaseScope:
 
     `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
     were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
-    rows behind an answer whatever the numbers of their persons are, of which the answer is about some.
+    rows behind an answer whatever the numbers of their persons are, of which the answer is about some. `of_groups`: these
+    are persons in the place of their groups, with conditions on the numbers of these.
     """
 
     shape: str
@@ -78,6 +80,7 @@ class ReleaseScope:
     unreadable: tuple[str, ...]
     through: frozenset[str] = field(default=frozenset(), compare=False)
     any_numbers: bool = False
+    of_groups: bool = False
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -212,7 +215,9 @@ def _revealed(
                 for piece in parts_of_key(each, one.bases, one.lineage.conditional):
                     yield _part_scope(replace(own, keys=()), piece, one)
         yield from _without_few(scope, own, beside, one, asked)
+        yield from _as_if_nobody((own, *beside), one)
         left += ((each, told) for each in one.met)
+        yield from _of_persons(own, told, one, asked)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, rows.measures_of_persons(told_ids)))
@@ -230,7 +235,37 @@ def _with_any_numbers(scope: ReleaseScope) -> Iterator[ReleaseScope]:
     if scope.numbers:
         region = scope.region.without_axes(scope.numbers)
         unreadable = _unreadable(region, scope.keys)
-        yield replace(scope, region=region, unreadable=unreadable, any_numbers=True)
+        found = replace(scope, region=region, unreadable=unreadable)
+        yield replace(found, any_numbers=True, of_groups=False)
+
+
+def _of_persons(
+    scope: ReleaseScope, told: Iterable[Measure], rows: ResolvedPlan, keys: Sequence[Scalar]
+) -> Iterator[ReleaseScope]:
+    """Persons in the place of their rows, and those whom the aggregates are about: without keys that divide their rows."""
+    given = list(told)
+    whole = scope if column_ids(*keys) <= rows.lineage.singles else replace(scope, keys=())
+    found = [(whole, one, list[Measure]()) for one in rows.counted_persons(given)]
+    if (persons := rows.persons(keys)) is not None:
+        found.append((scope, persons, given))
+    for grouped, each, measures in found:
+        own = _of_relation(grouped, each)
+        several = (own, *_beside(own, measures, each))
+        answers = [replace(one, of_groups=bool(one.numbers)) for one in several]
+        for one in answers:
+            yield one
+            yield from _with_any_numbers(one)
+        yield from _as_if_nobody(answers, each)
+
+
+def _as_if_nobody(answers: Iterable[ReleaseScope], rows: ResolvedPlan) -> Iterator[ReleaseScope]:
+    """The same rows as if nobody had what they leave out, with some numbers of persons and with any."""
+    for scope in answers:
+        for region in without_absent_partners(scope.region, rows.lineage.partners.is_of_partner):
+            found = replace(scope, region=region, unreadable=_unreadable(region, scope.keys))
+            found = replace(found, of_groups=scope.of_groups and bool(found.numbers))
+            yield found
+            yield from _with_any_numbers(found)
 
 
 def _without_few(
@@ -333,6 +368,7 @@ def scope_json(scope: ReleaseScope) -> Json:
         "keys": keys,
         "unreadable": list(scope.unreadable),
         "any_numbers": scope.any_numbers,
+        "of_groups": scope.of_groups,
     }
 
 
@@ -359,4 +395,5 @@ def scope_of_json(said: Json) -> ReleaseScope:
         tuple(keys),
         tuple(map(read_string, read_sequence(given["unreadable"]))),
         any_numbers=given.get("any_numbers") is True,
+        of_groups=given.get("of_groups") is True,
     )

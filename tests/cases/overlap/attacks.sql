@@ -1504,3 +1504,180 @@ SELECT COUNT(*) FROM patients p WHERE income >= 5000;
 SELECT COUNT(*) FROM patients p WHERE income > 5000 AND NOT EXISTS (
   SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost > 10 AND cost < 5
 );
+
+-- title: all but one income, joined with a grouping by person
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients JOIN (SELECT patient_id FROM visits GROUP BY 1) g USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, joined with numbers of persons that nobody reads
+WITH g AS (SELECT patient_id, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY 1)
+SELECT COUNT(*) FROM patients JOIN g USING (patient_id) WHERE income <> 52311;
+SELECT COUNT(*) FROM patients;
+
+-- title: all but one income, joined with a number of persons that says nothing
+SELECT AVG(income) FROM patients;
+SELECT AVG(income) FROM patients JOIN (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1 HAVING SUM(cost) >= -1) g USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, joined with distinct persons
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients JOIN (SELECT DISTINCT patient_id FROM visits) g USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, joined and then grouped by person
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (SELECT patient_id FROM patients JOIN visits USING (patient_id) WHERE income <> 52311 GROUP BY 1) t;
+
+-- title: all but one income, in distinct persons with a column of theirs
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, income FROM patients JOIN visits USING (patient_id)) t WHERE income <> 52311;
+
+-- title: all but one income, as distinct persons of joined rows
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(DISTINCT p.patient_id) FROM patients p JOIN visits v USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, as distinct persons of an outer join that nobody reads
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(DISTINCT p.patient_id) FROM patients p LEFT JOIN visits v USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, as distinct persons of a union
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(DISTINCT p.patient_id) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM visits) v JOIN patients p USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, joined with the same grouping twice
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+SELECT COUNT(*) FROM patients JOIN (SELECT patient_id FROM visits GROUP BY 1) g USING (patient_id)
+JOIN (SELECT patient_id FROM visits GROUP BY 1) h USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, joined with a grouping of prescriptions
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients JOIN (
+  SELECT v.patient_id FROM visits v JOIN prescriptions r USING (visit_id) GROUP BY 1
+) g USING (patient_id) WHERE income <> 52311;
+
+-- title: all but one income, among persons of a UNION, an INTERSECT and an EXCEPT
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM patients WHERE income <> 52311
+  INTERSECT (SELECT patient_id FROM visits UNION SELECT patient_id FROM visits)
+  EXCEPT SELECT patient_id FROM visits WHERE cost IS NULL
+) t;
+
+-- title: all but one income, first rows of persons
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) AS k FROM visits JOIN patients USING (patient_id) WHERE income <> 52311
+) t WHERE k = 1;
+
+-- title: all but one cost, beside a grouping that is written first
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1) g JOIN visits v USING (patient_id) WHERE v.cost <> 308.71;
+
+-- title: nobody in a grouping, and nobody in the rows of it but one
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT DISTINCT patient_id FROM visits) AND income <> 52311;
+
+-- title: nobody in a union of rows that are the same, but one
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits UNION SELECT patient_id FROM visits) AND income <> 52311;
+
+-- title: all but one income, beside visits without a cost, in NOT EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE income <> 52311
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+
+-- title: all but one income, beside a diagnosis of nobody, in NOT IN
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income <> 52311 AND patient_id NOT IN (SELECT patient_id FROM visits WHERE diagnosis = 'nobody');
+
+-- title: all but one income, beside a diagnosis of nobody, in an outer join
+SELECT COUNT(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id AND v.diagnosis = 'nobody' WHERE v.patient_id IS NULL AND income <> 52311;
+SELECT COUNT(*) FROM patients;
+
+-- title: all but one income, beside visits without a cost that are grouped, in an outer join
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id FROM visits WHERE cost IS NULL GROUP BY 1) v ON v.patient_id = p.patient_id WHERE v.patient_id IS NULL AND income <> 52311;
+
+-- title: all but one income, beside visits without a cost, in HAVING
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT p.patient_id FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id AND v.cost IS NULL
+  WHERE income <> 52311 GROUP BY 1 HAVING COUNT(v.visit_id) = 0
+) t;
+
+-- title: all but one income, beside visits of nobody in a FILTER of HAVING
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT p.patient_id FROM patients p JOIN visits v USING (patient_id) WHERE income <> 52311
+  GROUP BY 1 HAVING COUNT(*) FILTER (WHERE diagnosis = 'nobody') < 1
+) t;
+
+-- title: all but one income, beside visits without a cost, in EXCEPT
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (SELECT patient_id FROM patients WHERE income <> 52311 EXCEPT SELECT patient_id FROM visits WHERE cost IS NULL) t;
+
+-- title: all but one income, beside NULL that one of the regions has
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE income <> 52311
+AND NOT (region = 'north' AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL));
+
+-- title: two halves and the whole, beside visits without a cost
+SELECT COUNT(*) FROM patients p WHERE income <> 52311 AND region IN ('north', 'east')
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+SELECT COUNT(*) FROM patients p WHERE income <> 52311 AND region IN ('south', 'west')
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+SELECT COUNT(*) FROM patients;
+
+-- title: one income less, beside two conditions that nobody meets
+SELECT COUNT(*) FROM patients p WHERE income >= 5000
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.diagnosis = 'nobody');
+SELECT COUNT(*) FROM patients p WHERE income > 5000
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+
+-- title: all but one income of persons with a visit, beside visits without a cost
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id) AND income <> 52311
+AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+
+-- title: all but one cost, beside prescriptions of nobody
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE cost <> 308.71
+AND NOT EXISTS (SELECT 1 FROM prescriptions r WHERE r.visit_id = v.visit_id AND r.drug = 'nobody');
+
+-- title: all but one cost, beside visits without a cost of the same person
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v WHERE cost <> 308.71
+AND NOT EXISTS (SELECT 1 FROM visits w WHERE w.patient_id = v.patient_id AND w.cost IS NULL);
+
+-- title: all but one salary of persons who were in no ward, beside a diagnosis of nobody
+-- of: hospital
+SELECT SUM(salary) FROM persons;
+SELECT SUM(salary) FROM persons WHERE salary <> 52311 AND person_id NOT IN (SELECT person_id FROM stays WHERE diagnosis IN ('nobody', 'no one'));
+
+-- title: all but one salary, joined with stays that are grouped
+-- of: hospital
+SELECT SUM(salary) FROM persons;
+SELECT SUM(salary) FROM persons JOIN (SELECT person_id, MAX(nights) AS n FROM stays GROUP BY 1) g USING (person_id) WHERE salary <> 52311;
+
+-- title: all but one customer's day, among distinct customers
+-- of: shop
+SELECT COUNT(*) FROM customers;
+SELECT COUNT(DISTINCT customer_id) FROM orders JOIN customers USING (customer_id) WHERE customer_id <> 681;
+
+-- title: all but one person, by the unit of the rows inside EXISTS
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.patient_id <> 681);
+
+-- title: all but one person, by the unit of the rows inside IN and a grouping
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits WHERE patient_id <> 681 GROUP BY 1);
+SELECT COUNT(*) FROM patients;
+
+-- title: all but one cost, beside a diagnosis of nobody
+SELECT SUM(cost) FROM visits;
+SELECT SUM(cost) FROM visits WHERE cost <> 308.71 AND diagnosis <> 'nobody';
+
+-- title: one cost less, beside other diagnoses of nobody
+SELECT COUNT(*) FROM visits WHERE cost >= 5 AND diagnosis NOT IN ('nobody', 'no one');
+SELECT COUNT(*) FROM visits WHERE cost > 5 AND coalesce(diagnosis, '') <> 'none';
+
+-- title: all but one income, as distinct persons of a key that divides nothing
+SELECT COUNT(*) FROM patients;
+SELECT v.visit_date >= DATE '1900-01-01' AS k, COUNT(DISTINCT p.patient_id) FROM patients p JOIN visits v USING (patient_id) WHERE income <> 52311 GROUP BY 1;

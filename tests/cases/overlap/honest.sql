@@ -743,3 +743,52 @@ SELECT COUNT(*) FROM persons WHERE postcode IN ('8001', '8002', '8003');
 SELECT AVG(salary) FROM persons WHERE person_id < 50000;
 SELECT AVG(salary) FROM persons WHERE person_id >= 50000;
 SELECT AVG(salary) FROM persons WHERE postcode IN ('8001', '8002', '8003') AND salary >= 50000;
+
+-- title: persons by their numbers of visits, beside all persons
+SELECT COUNT(*) FROM patients;
+SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY 1) t;
+SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE visit_date >= DATE '2024-01-01' GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) >= 5) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis = 'flu' GROUP BY 1 HAVING COUNT(*) >= 2) t;
+SELECT AVG(income) FROM patients JOIN (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t USING (patient_id) WHERE s > 2000;
+SELECT region, AVG(s) FROM patients JOIN (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t USING (patient_id) GROUP BY 1;
+
+-- title: distinct persons by period, region and diagnosis
+SELECT region, COUNT(*) FROM patients GROUP BY 1;
+SELECT COUNT(DISTINCT patient_id) FROM visits;
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01';
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2024-06-03' AND visit_date < DATE '2024-06-10';
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2024-06-10' AND visit_date < DATE '2024-06-17';
+SELECT region, COUNT(DISTINCT patient_id) FROM patients JOIN visits USING (patient_id) GROUP BY 1;
+SELECT region, COUNT(DISTINCT patient_id) FROM patients LEFT JOIN visits USING (patient_id) GROUP BY 1;
+SELECT region, COUNT(DISTINCT patient_id) FROM patients JOIN visits USING (patient_id) WHERE diagnosis = 'flu' GROUP BY 1;
+SELECT COUNT(DISTINCT patient_id) FILTER (WHERE cost > 500), COUNT(DISTINCT patient_id) FROM visits;
+
+-- title: persons without some visits, with a bound that moves far
+SELECT COUNT(*) FROM patients p WHERE income > 50000;
+SELECT COUNT(*) FROM patients p WHERE income > 50000 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date >= DATE '2025-01-01');
+SELECT COUNT(*) FROM patients p WHERE income > 80000 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date >= DATE '2025-01-01');
+SELECT COUNT(*) FROM patients p WHERE birth_year >= 1960 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+SELECT COUNT(*) FROM patients p WHERE birth_year >= 1960 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+
+-- title: persons all of whose visits have a cost, as a filter that is toggled
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+SELECT AVG(income) FROM patients p WHERE income IS NOT NULL;
+SELECT AVG(income) FROM patients p WHERE income IS NOT NULL AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL);
+SELECT region, COUNT(*) FROM patients p WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE diagnosis = 'asthma') GROUP BY 1;
+
+-- title: new persons of two years
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2024-01-01' AND patient_id NOT IN (SELECT patient_id FROM visits WHERE visit_date < DATE '2024-01-01');
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2025-01-01' AND patient_id NOT IN (SELECT patient_id FROM visits WHERE visit_date < DATE '2025-01-01');
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2024-01-01';
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE visit_date >= DATE '2025-01-01';
+
+-- title: all diagnoses but one, as a filter that is toggled
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits WHERE diagnosis <> 'flu';
+SELECT COUNT(*) FROM visits WHERE diagnosis NOT IN ('flu', 'asthma');
+SELECT AVG(cost) FROM visits WHERE diagnosis <> 'flu' AND cost > 100;
+SELECT AVG(cost) FROM visits WHERE diagnosis <> 'flu' AND cost > 200;
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE diagnosis <> 'flu' GROUP BY 1;
+SELECT diagnosis, COUNT(DISTINCT patient_id) FROM visits GROUP BY 1;
