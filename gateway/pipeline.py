@@ -30,7 +30,13 @@ from gateway.results.clipped_scopes import clipped_scopes
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
-from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
+from gateway.stages.charge import (
+    AlreadyCharged,
+    charge_quote,
+    find_first_answer,
+    name_histograms,
+    require_new_key,
+)
 from gateway.stages.clips import (
     Unsold,
     WantedHistogram,
@@ -104,20 +110,22 @@ def release_query(
     """From a bound query to released tables; nothing is asked of the source before the charge is durable."""
     query = analyze_query(bound, dataset)
     require_new_key(query, services.journal)
-    query, bought = _clip_query(services, dataset, bound, query, cancelled)
-    query = price_for_accuracy(query, services.journal)
-    record.set_clipped(clipped_scopes(query.releases, query.histograms))
-    with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
-        bill = _charge_query(services, dataset, query, source, record)
-        done = execute_query(
-            query,
-            bill,
-            source,
-            record=record,
-            system_rows=services.system_rows,
-            entropy=services.entropy,
-            repeats=services.repeats.of(dataset),
-        )
+    bought: list[Bill] = []
+    with name_histograms(bought):
+        query = _clip_query(services, dataset, bound, query, bought=bought, cancelled=cancelled)
+        query = price_for_accuracy(query, services.journal)
+        record.set_clipped(clipped_scopes(query.releases, query.histograms))
+        with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
+            bill = _charge_query(services, dataset, query, source, record)
+            done = execute_query(
+                query,
+                bill,
+                source,
+                record=record,
+                system_rows=services.system_rows,
+                entropy=services.entropy,
+                repeats=services.repeats.of(dataset),
+            )
     return with_histograms(done, bought)
 
 
@@ -154,21 +162,24 @@ def _clip_query(
     dataset: ServedDataset,
     bound: BoundQuery,
     query: AnalyzedQuery,
+    *,
+    bought: list[Bill],
     cancelled: threading.Event,
-) -> tuple[AnalyzedQuery, tuple[Bill, ...]]:
-    """The query with clips from histograms of norms; those that are missing are bought if the query can be charged, too."""
+) -> AnalyzedQuery:
+    """The query with clips from histograms of norms; those that are missing are bought if the query can be charged, too.
+
+    What is charged for them is added to `bought` at once, also where the query then ends with a refusal.
+    """
     there = _clips_at_hand(services, dataset, bound, query)
     if not there.missing or not _can_buy(services, dataset, there, cancelled):
-        return there.query, ()
-    served, bought = list(there.served), list[Bill]()
+        return there.query
+    served = list(there.served)
     for one in there.missing:
-        histogram, bill = _buy(services, dataset, one, cancelled)
-        if bill is not None:
-            bought.append(bill)
+        histogram = _buy(services, dataset, one, bought, cancelled)
         if histogram is None:
             break
         served.append((one, histogram))
-    return _with_clips(services, dataset, bound, query, served), tuple(bought)
+    return _with_clips(services, dataset, bound, query, served)
 
 
 @dataclass(frozen=True)
@@ -272,8 +283,12 @@ def _can_buy(
 
 
 def _buy(
-    services: Services, dataset: ServedDataset, wanted: WantedHistogram, cancelled: threading.Event
-) -> tuple[NormHistogram | None, Bill | None]:
+    services: Services,
+    dataset: ServedDataset,
+    wanted: WantedHistogram,
+    bought: list[Bill],
+    cancelled: threading.Event,
+) -> NormHistogram | None:
     """Buy a histogram of norms: a query with a record of its own.
 
     What stands against it is in that record. The query itself goes on without it; what was charged stays charged.
@@ -285,6 +300,7 @@ def _buy(
             record.set_decision(query.decision)
             with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
                 bill = _charge_query(services, dataset, query, source, record)
+                bought.append(bill)
                 table = measure_histogram(bill, source, record, services.entropy)
     except InternalError:
         raise
@@ -293,8 +309,8 @@ def _buy(
             raise
         if bill is not None or isinstance(refusal, Unbounded | UnsupportedSql):
             dataset.failures.note(query.subject, wanted.over, services.now())
-        return None, bill
-    return read_histogram(query, table.measured, table.noises), bill
+        return None
+    return read_histogram(query, table.measured, table.noises)
 
 
 def release(

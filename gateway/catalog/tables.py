@@ -367,14 +367,9 @@ _COLUMNS: Final = {
         "window_epsilon_remaining": "numeric",
         "window_reopens_at": "timestamp with time zone",
     },
-    "datasets": {
-        "dataset": "text",
-        "table_name": "text",
-        "column_name": "text",
-        "data_type": "text",
-        "domain": "text",
-        "use": "text",
-    },
+    "datasets": dict.fromkeys(
+        ("dataset", "table_name", "column_name", "data_type", "domain", "use"), "text"
+    ),
     "queries": {
         "query_id": "text",
         "at": "timestamp with time zone",
@@ -382,6 +377,7 @@ _COLUMNS: Final = {
         "outcome": "text",
         "reason": "text",
         "charged_epsilon": "numeric",
+        "clipped": "text",
     },
 }
 

@@ -201,7 +201,7 @@ def _print_estimate(body: dict[str, Any]) -> None:
         if lost:
             share = one.get("expected_loss")
             rows[-1].append(share_text(share) if isinstance(share, int | float) else "")
-    header += ["± as asked"] * promised + ["loss"] * lost
+    header += ["± as asked"] * promised + ["visible loss"] * lost
     print_table(header, rows)
     print(f"\nprice: epsilon {_number(body['price'])}; nothing was run or charged")
     if body["reused"] is not None:

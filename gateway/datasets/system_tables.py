@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from math import sqrt
 from typing import Any, Final
 
 from gateway.budget.account import analyst_account
@@ -34,6 +35,7 @@ from gateway.units import Epsilon
 _OUTCOMES: Final = frozenset(
     {RecordKind.ANSWERED, RecordKind.REUSED, RecordKind.REFUSED, RecordKind.FAILED}
 )
+_ANSWERED: Final = frozenset({RecordKind.ANSWERED, RecordKind.REUSED})
 _MOST_QUESTIONS: Final = 1_000
 _STEPS: Final = 10
 SEES_ALL: Final = frozenset({"admin", "auditor"})
@@ -134,7 +136,11 @@ class OwnRows:
 
     def _queries(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
         for one in self.questions(subject, _MOST_QUESTIONS):
-            yield one.query_id, one.at, one.sql, one.outcome, one.reason, one.charged.value
+            clipped = "; ".join(f"{over}: norm {sqrt(most):.4g}" for over, most in one.clipped)
+            yield (
+                *(one.query_id, one.at, one.sql, one.outcome, one.reason, one.charged.value),
+                clipped or None,
+            )
 
     def _columns(
         self, question: Question
@@ -175,7 +181,16 @@ def _past(record: Mapping[str, Any], charged: Mapping[str, Epsilon]) -> PastQues
         outcome=record["kind"],
         reason=REASON[Code(code)].value if known else None,
         charged=charged.get(record["query_id"], Epsilon.zero()),
+        clipped=_clipped(record),
     )
+
+
+def _clipped(record: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """The scopes of an answer's weights, which it told when it was given; nothing of a query that was not answered."""
+    if record["kind"] not in _ANSWERED:
+        return ()
+    told = (record.get("attributes") or {}).get("clipped", ())
+    return tuple((one["over"], one["limit_squared"]) for one in told)
 
 
 def visible_balances(

@@ -63,6 +63,11 @@ def share_text(share: float) -> str:
     return "less than 0.1 %" if share < _LEAST_SHARE else f"about {100 * share:.2g} %"
 
 
+def most_text(share: float) -> str:
+    """A share that a noisy number leaves open, at most, with two digits."""
+    return f"{'' if share < _LEAST_SHARE else 'at most '}{share_text(share)}"
+
+
 def value_text(value: float, margin: float) -> str:
     """A noisy number without the decimals that are below a hundredth of its margin."""
     if isinstance(value, int):

@@ -242,7 +242,9 @@ def estimate_price(
         *clip_notices(clipped_scopes(query.releases, query.histograms)),
         *left_out_notices(query.releases),
     )
-    return Estimate(price, Delta(_delta(query)), columns, notices)
+    # what costs no epsilon was released before, and costs no delta either
+    delta = Delta(_delta(query)) if price.value else Delta.zero()
+    return Estimate(price, delta, columns, notices)
 
 
 def spread_of_part(part: ReleaseNoise) -> Fraction:

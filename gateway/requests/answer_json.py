@@ -255,6 +255,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 def past_json(past: PastQuestion) -> dict[str, Any]:
     """One line of `GET /v1/queries`."""
     reason = {} if past.reason is None else {"reason": past.reason}
+    clipped = [{"over": over, "limit": double_json(math.sqrt(most))} for over, most in past.clipped]
     return {
         "query_id": past.query_id,
         "at": past.at.astimezone(UTC).isoformat(),
@@ -262,6 +263,7 @@ def past_json(past: PastQuestion) -> dict[str, Any]:
         "outcome": past.outcome,
         **reason,
         "charged_epsilon": display_number(past.charged),
+        **({"clipped": clipped} if clipped else {}),
     }
 
 
@@ -317,7 +319,11 @@ def _privacy(answer: Answer) -> dict[str, Any]:
 
 def _clipped(scope: ClippedScope) -> dict[str, Any]:
     """Shares with three digits: they are estimates; None where they are not known."""
-    shares = {"units": scope.units, "rows": scope.rows}
+    shares = {
+        "units": scope.units,
+        "units_at_most": scope.units_at_most,
+        "rows": scope.rows,
+    }
     told = {name: None if one is None else _share(one) for name, one in shares.items()}
     return {"over": scope.over, "limit": double_json(scope.limit), **told}
 

@@ -164,7 +164,8 @@ class AnswerColumn:
 class ClippedScope:
     """Rows and groups over which a unit has a norm, and the norm up to which it counts in full.
 
-    Of the units and of the rows these shares count with less weight, or not: estimates, None where they are not known.
+    Of the units and of the rows these shares count with less weight, or not: estimates of what a histogram shows, None where
+    they are not known. `units_at_most` is how large the share of units may be, as far as its noise leaves it open.
     """
 
     over: str
@@ -172,6 +173,7 @@ class ClippedScope:
     limit: float
     units: float | None = None
     rows: float | None = None
+    units_at_most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PastQuestion:
-    """An earlier query of the subject, from the trail."""
+    """An earlier query of the subject, from the trail.
+
+    `clipped` are the scopes of its weights, each with the square of the norm up to which a unit counts in full.
+    """
 
     query_id: str
     at: datetime
@@ -227,3 +232,4 @@ class PastQuestion:
     outcome: str
     reason: str | None
     charged: Epsilon = field(default_factory=Epsilon.zero)
+    clipped: tuple[tuple[str, int], ...] = ()

@@ -3,30 +3,39 @@
 A unit with several rows or groups may count with less weight, so a total may be of fewer rows than the table has. An
 answer says so: over which tables and keys a unit has its norm, and up to which norm it counts in full.
 
+A histogram shows norms that enough units have. How many units are concerned is said as a bound that its noise leaves open, and
+which share of the rows is cut only of the norms that it shows: what a few units with more rows lose, it cannot tell.
+
 INVARIANT: what is said follows from the analysis of the query, which depends on the query, the policy and released
 histograms. How much is cut is said only where such a histogram speaks of the very rows and keys that are weighted.
 docs/proofs/clip_choice.md.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import sqrt
 from typing import Final
 
 from gateway.bounding.fan_out import multiplied_tables
-from gateway.bounding.row_samples import MOST_MATCHES
 from gateway.clipping.choose_clip import Clipped, clipped_by
+from gateway.clipping.norm_histogram import NormHistogram, norm_of
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
-from gateway.intervals.digits import share_text
+from gateway.intervals.digits import most_text, share_text
 from gateway.plan.aggregates import Aggregate
 from gateway.plan.fields import Protected
 from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Scan
+from gateway.plan.rewrite import replace_columns
+from gateway.plan.scalars import Scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.requests.request import ClippedScope
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
 from gateway.sensitivity.measurement import Different, Units
 
+_ONE_SIDED: Final = 1.645
+"""So many standard deviations above it, noise ends in 95 of 100 cases."""
 _MOST_LOST: Final = 0.999
 """An estimated share may be 1, and totals of nothing cannot be extended."""
 
@@ -48,16 +57,19 @@ def clip_notices(scopes: Iterable[ClippedScope]) -> Iterator[str]:
     """A sentence for each scope."""
     for one in scopes:
         yield (
-            f"{one.over}: what one {one.unit} adds counts in full up to a norm of {one.limit:.4g} and with less"
-            f" weight beyond it; {_how_much(one)}"
+            f"{one.over}: each {one.unit} counts in full up to a norm of {one.limit:.4g} and with less weight"
+            f" beyond it; {_how_much(one)}"
         )
 
 
 def _how_much(scope: ClippedScope) -> str:
-    if scope.units is None or scope.rows is None:
-        return "how much is cut is not known"
-    units, rows = share_text(scope.units), share_text(scope.rows)
-    return f"as far as a histogram shows, that concerns {units} of all units and takes {rows} of the rows"
+    if scope.units_at_most is None or scope.rows is None:
+        return "how much this takes is not known"
+    units, rows = most_text(scope.units_at_most), share_text(scope.rows)
+    return (
+        f"that concerns {units} of them and takes {rows} of the rows, not counting a few with more rows"
+        " than a histogram can show"
+    )
 
 
 def lost_shares(
@@ -83,14 +95,16 @@ def _cut(part: Analysis, served: ServedHistogram | None) -> Clipped | None:
     return clipped_by(served.histogram, part.clips.rows.square)
 
 
-def fan_out_notices(releases: Iterable[AnalyzedRelease]) -> Iterator[str]:
-    """A sentence for each public table of which a row of persons may meet several rows."""
-    plans = (part.plan for release in releases for part in release.parts)
-    for table in dict.fromkeys(name for plan in plans for name in multiplied_tables(plan)):
-        yield (
-            f"no key of `{table}` is proven for a join: a row counts as often as it matches,"
-            f" with at most {MOST_MATCHES} rows of `{table}` for each value"
-        )
+def _units_at_most(histogram: NormHistogram, square: int, shown: float) -> float:
+    """The largest share of units whose norm is above the clip, as far as noise leaves it open; as many as are `shown`, at least.
+
+    All buckets above the clip are added up, also those in which nothing stands out of the noise.
+    """
+    units = [one / histogram.unit for one in histogram.units]
+    above = [units[place] for place in range(len(units)) if norm_of(place) > sqrt(square)]
+    whole = sum(units[: histogram.visible])
+    most = max(0.0, sum(above)) + _ONE_SIDED * histogram.std * sqrt(len(above))
+    return min(1.0, max(shown, most / whole))
 
 
 def _names(part: Analysis) -> tuple[str, ...]:
@@ -104,9 +118,12 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
     wanted = [one.quantity for one in part.measurements]
     over = f"{scope_text(part.plan)}{' and in total' if part.plan.keys and part.total else ''}"
     if part.choices or any(not isinstance(one, Units | Different) for one in wanted):
+        scope = ClippedScope(over, label.unit, sqrt(clips.rows.square))
         cut = _cut(part, served)
-        units, rows = (None, None) if cut is None else (cut.units, cut.rows)
-        yield ClippedScope(over, label.unit, sqrt(clips.rows.square), units, rows)
+        if cut is not None and served is not None:
+            most = _units_at_most(served.histogram, clips.rows.square, cut.units)
+            scope = replace(scope, units=cut.units, units_at_most=most, rows=cut.rows)
+        yield scope
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
         # a norm of its own: there each group of a unit counts as one row
         yield ClippedScope(f"units of {over}", label.unit, sqrt(clips.units.square))
@@ -117,5 +134,22 @@ def scope_text(plan: Aggregate) -> str:
     scans = (one.table for one in walk_nodes(plan.child) if isinstance(one, Scan))
     names = (*(one.name for one in scans if not one.public), *multiplied_tables(plan))
     tables = " and ".join(dict.fromkeys(names))
-    keys = ", ".join(scalar_sql(key) for _, key in plan.keys)
+    keys = ", ".join(scalar_sql(key) for key in _short(plan))
     return f"{tables} by {keys}" if keys else tables
+
+
+def _short(plan: Aggregate) -> Iterator[Scalar]:
+    """The keys, in which columns have no table beside their name where one of the columns alone has this name."""
+    columns = {one.id: one for one in plan.child.fields}
+    often = Counter(map(_last_name, columns))
+    short = {
+        name: replace(one, id=_last_name(name))
+        for name, one in columns.items()
+        if often[_last_name(name)] == 1
+    }
+    for _, key in plan.keys:
+        yield replace_columns(key, short)
+
+
+def _last_name(column: str) -> str:
+    return column.rpartition(".")[2]

@@ -10,7 +10,8 @@ waits no longer than a statement may take.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -19,7 +20,14 @@ from typing import Final, TypeAlias
 from gateway.budget.account import Currency
 from gateway.budget.charge import ChargeRequest, Idempotency, Receipt
 from gateway.budget.ledger import charge, earlier_charge
-from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped, SyntaxRefused
+from gateway.errors import (
+    BackendUnavailable,
+    Code,
+    InternalError,
+    Refusal,
+    SourceStopped,
+    SyntaxRefused,
+)
 from gateway.pricing.price import AnalyzedQuery, charge_request
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import copies_of, draws_of_others
@@ -202,6 +210,21 @@ def reuse_notices(quote: Quote, charged: Epsilon | None = None) -> tuple[str, ..
         return (f"a part of this answer was reused from {when}",)
     took = f"epsilon {charged} was charged" if charged else "nothing was charged"
     return (f"answered from earlier results of {when}: {took}",)
+
+
+@contextmanager
+def name_histograms(bought: Sequence[Bill]) -> Iterator[None]:
+    """A refusal inside says what was charged for histograms of norms before it, as that stays charged."""
+    try:
+        yield
+    except InternalError:
+        raise
+    except Refusal as refusal:
+        charged = sum((one.charged for one in bought), Epsilon.zero())
+        if charged.value:
+            stays = f"epsilon {charged} was charged for a histogram of norms and stays charged"
+            refusal.detail = "; ".join(filter(None, (refusal.detail, stays)))
+        raise
 
 
 def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waited for

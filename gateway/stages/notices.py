@@ -24,7 +24,7 @@ from gateway.budget.report import QuotaBalance
 from gateway.intervals.digits import margin_text
 from gateway.policy.levels import level_notices
 from gateway.requests.request import Notice, NoticeDetail
-from gateway.results.clipped_scopes import clip_notices, clipped_scopes, fan_out_notices
+from gateway.results.clipped_scopes import clip_notices, clipped_scopes
 from gateway.results.columns import ColumnMargin, in_ranges, widest_margins
 from gateway.results.constants import UNDEFINED
 from gateway.results.left_out import left_out_notices
@@ -61,7 +61,6 @@ def notice_lines(
         (NoticeKind.REUSED, done.bill.notices),
         (NoticeKind.DIFFERENT, (*level_notices(query.decision.levels), *ranged)),
         (NoticeKind.CLIPPED, clip_notices(clipped_scopes(query.releases, query.histograms))),
-        (NoticeKind.CLIPPED, fan_out_notices(query.releases)),
         (NoticeKind.CLIPPED, left_out_notices(query.releases)),
         (NoticeKind.NOISE, (*done.notices, *simulated)),
         (NoticeKind.DIFFERENT, (UNDEFINED,) if undefined or done.undefined else ()),

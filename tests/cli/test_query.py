@@ -225,8 +225,8 @@ def test_query_prints_the_loss_where_a_histogram_tells_it(
     lead_to(replace(Behind().door(), estimate=lambda *_: found), monkeypatch)
     assert _query(COUNT, "--as", "alice", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines()[:4] == [
-        "column  ± 95 %  loss",
-        "------  ------  -----------",
+        "column  ± 95 %  visible loss",
+        "------  ------  ------------",
         "region",
         "count   ± 60    about 8.3 %",
     ]

@@ -102,8 +102,8 @@ def test_interval_is_not_extended_where_the_histogram_speaks_of_other_rows(
     """A filter may select the very units that are clipped: nothing is known of them, and nothing is said."""
     answer = gateway.answer("SELECT COUNT(*) AS n FROM visits WHERE cost > 100", "losses")
     scope = rows_scope(answer)
-    assert (scope.units, scope.rows) == (None, None)
-    assert any("how much is cut is not known" in one for one in answer.notices)
+    assert (scope.units, scope.units_at_most, scope.rows) == (None, None, None)
+    assert any("how much this takes is not known" in one for one in answer.notices)
     values, intervals = row(answer)
     assert intervals["n"] == pytest.approx((values["n"],) * 2, rel=1e-3)
 
@@ -123,7 +123,7 @@ def test_estimate_says_the_loss_beside_the_margin_of_the_noise(gateway: AskedGat
     sql = "SELECT extract(year FROM visit_date) AS y, COUNT(*) AS n, SUM(cost) AS paid, AVG(cost) AS mean FROM visits GROUP BY y"
     before = estimated(gateway, sql)
     assert [one.expected_loss for one in before.columns] == [None] * 4
-    assert not [line for line in plan_lines(before) if "loses about" in line]
+    assert not [line for line in plan_lines(before) if "visible loss about" in line]
     answer = gateway.answer(sql, "losses")
     share = rows_scope(answer).rows
     assert share is not None
@@ -137,7 +137,7 @@ def test_estimate_says_the_loss_beside_the_margin_of_the_noise(gateway: AskedGat
         None,
     ]
     assert (after.columns[1].expected_margin_95 or 0) < 1e-3
-    said = [line for line in plan_lines(after) if "loses about" in line]
+    said = [line for line in plan_lines(after) if "visible loss about" in line]
     assert len(said) == 2
     [notice] = [
         one
@@ -145,6 +145,19 @@ def test_estimate_says_the_loss_beside_the_margin_of_the_noise(gateway: AskedGat
         if "counts in full up to a norm" in one and not one.startswith("units")
     ]
     assert f"Notice: {notice}" in plan_lines(after)
+
+
+def test_history_names_scope_and_clip_of_an_answer(gateway: AskedGateway) -> None:
+    """For whoever got the answer: a connection that wants no notices reads it there."""
+    answer = gateway.answer("SELECT AVG(minutes) FROM calls", "losses")
+    scope = rows_scope(answer)
+    told = f"SELECT clipped FROM gateway.queries WHERE query_id = '{answer.query_id}'"
+    assert [row[0] for row in gateway.answer(told, "losses").rows] == [
+        f"calls: norm {scope.limit:.4g}"
+    ]
+    persons = gateway.answer("SELECT AVG(income) FROM patients", "losses")
+    untold = told.replace(answer.query_id, persons.query_id)
+    assert [row[0] for row in gateway.answer(untold, "losses").rows] == [None]
 
 
 def test_trail_names_scope_and_clip_of_an_answer(gateway: AskedGateway) -> None:

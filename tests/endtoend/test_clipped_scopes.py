@@ -40,7 +40,7 @@ def test_answer_over_events_names_its_scope_and_clip(gateway: AskedGateway) -> N
     """In the answer and in a notice, and the same again in an estimate."""
     answer = gateway.answer(_EVENTS, "clipped")
     [rows] = [one for one in answer.clipped if not one.over.startswith("units of ")]
-    assert rows.over == "visits by visits.diagnosis"
+    assert rows.over == "visits by diagnosis"
     assert rows.unit == "patient"
     assert rows.limit == gateway.asking.served.all()["clipped"].policy.clipping.default
     said = [one for one in answer.notices if one.startswith(f"{rows.over}: ")]

@@ -152,7 +152,8 @@ def test_count_of_joined_rows_is_no_count_of_rows(
     assert first.rows == again.rows
     alone = gateway.answer(plain, "reused")
     assert alone.reused is None
-    assert alone.rows != first.rows
+    # counts below 0 are shown as 0, intervals are not
+    assert list(alone.intervals) != list(first.intervals)
     part = gateway.answer(f"{joined} WHERE w.grade < 10", "reused")
     assert part.reused is None
 

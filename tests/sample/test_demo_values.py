@@ -80,8 +80,9 @@ def test_demo_counts_are_within_five_percent(
     rho = _rho(policy, Fraction(policy["privacy"]["per_query"]["default"]))
     (patients,) = Clinic().patient_rows(10**6)
     assert CONFIDENT * _sigma(1, rho) / np.bincount(patients.region).min() <= 0.05
-    # as if a person could be in all four regions: without the knowledge that one is in one
-    assert CONFIDENT * _sigma(10 * math.sqrt(4), rho) / visits_by_region.min() <= 0.05
+    # as without a histogram: by the clip that the policy gives
+    clip = int(policy["clip"]["default"])
+    assert CONFIDENT * _sigma(clip, rho) / visits_by_region.min() <= 0.05
 
 
 def test_demo_averages_are_within_ten_percent(
@@ -117,9 +118,16 @@ def test_demo_counts_by_hour_are_within_five_percent_when_asked_dearer(policy: Y
     zone = ZoneInfo(TIME_ZONE)
     hours = [datetime.fromtimestamp(one, zone).hour for one in prescriptions.second.tolist()]
     by_hour = np.bincount(hours, minlength=24)
-    assert (
-        CONFIDENT * _sigma(10 * math.sqrt(4), _rho(policy, DEARER)) / np.sort(by_hour)[-8] <= 0.05
-    )
+    clip = int(policy["clip"]["default"])
+    assert CONFIDENT * _sigma(clip, _rho(policy, DEARER)) / np.sort(by_hour)[-8] <= 0.05
+
+
+def test_demo_counts_a_patient_in_each_diagnosis(policy: Yaml) -> None:
+    """Diagnoses are found in the data: no patient has more than the policy lets count, and some have more than 4."""
+    (visits,) = Clinic().visit_rows(10**6)
+    pairs = np.unique(np.stack([visits.patient_id, visits.diagnosis.astype(np.int64)]), axis=1)
+    most = np.bincount(pairs[0]).max()
+    assert 4 < most <= int(policy["tables"]["visits"]["groups_per_unit"])
 
 
 def test_demo_margin_is_beyond_ten_percent_when_the_diagnosis_is_rare(policy: Yaml) -> None:

@@ -82,9 +82,7 @@ def test_psql_answers_several_statements_of_one_command(gateway: WireGateway, ps
     )
     assert errors.count("NOTICE:  price: epsilon ") == 2
     [clipped] = [one for one in errors.splitlines() if not one.startswith("NOTICE:  price: ")]
-    assert clipped.startswith(
-        "DETAIL:  visits: what one patient adds counts in full up to a norm of "
-    )
+    assert clipped.startswith("DETAIL:  visits: each patient counts in full up to a norm of ")
     assert [told.index(one) for one in ("first", "region", "server_version", "last")] == sorted(
         told.index(one) for one in ("first", "region", "server_version", "last")
     )
@@ -116,6 +114,21 @@ def test_psql_prints_one_notice_for_an_answer(psql: Psql) -> None:
     assert "full" in named
     _, both = psql(_COUNT, PGAPPNAME="a nightly job", PGOPTIONS="-c gateway.notices=brief")
     assert both.startswith(line)
+
+
+def test_psql_without_notices_reads_clips_in_the_history_and_in_explain(psql: Psql) -> None:
+    """What counts with less weight is told on request where a NOTICE would be taken for a warning."""
+    off = "-c gateway.notices=off"
+    visits = "SELECT COUNT(*) AS told FROM visits"
+    shown, said = psql(
+        visits,
+        f"SELECT clipped FROM gateway.queries WHERE sql = '{visits}' ORDER BY at DESC LIMIT 1",
+        f"EXPLAIN {visits}",
+        PGOPTIONS=off,
+    )
+    assert said == ""
+    assert "visits: norm " in shown
+    assert "Notice: visits: each patient counts in full up to a norm of " in shown
 
 
 def test_psql_prints_what_the_answer_is_not_as_a_detail(psql: Psql) -> None:

@@ -188,7 +188,7 @@ class Proposer:
         if frozenset({key}) in table.unique:
             yield "    rows_per_unit: 1"
             return
-        yield "    groups_per_unit: 4"
+        yield "    groups_per_unit: 12"
 
     def _is_ambiguous(self, place: TableId, path: Sequence[Edge]) -> bool:
         """Whether another column, too, begins a path of several keys to the same column."""

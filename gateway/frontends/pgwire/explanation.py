@@ -35,5 +35,5 @@ def _column(column: ExpectedColumn) -> Iterator[str]:
     if column.promised_margin is not None:
         told.append(f"promised ±{margin_text(column.promised_margin)}")
     if column.expected_loss is not None:
-        told.append(f"loses {share_text(column.expected_loss)}")
+        told.append(f"visible loss {share_text(column.expected_loss)}")
     yield f"{column.name}: {', '.join(told)}" if told else column.name

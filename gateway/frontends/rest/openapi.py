@@ -47,6 +47,7 @@ class ClippedShape(_Shape):
     over: str
     limit: float
     units: float | None
+    units_at_most: float | None
     rows: float | None
 
 
@@ -153,6 +154,11 @@ class DatasetsShape(_Shape):
     datasets: list[DatasetShape]
 
 
+class PastClippedShape(_Shape):
+    over: str
+    limit: float
+
+
 class PastShape(_Shape):
     query_id: str
     at: str
@@ -160,6 +166,7 @@ class PastShape(_Shape):
     outcome: str
     reason: str | None = None
     charged_epsilon: float
+    clipped: list[PastClippedShape] | None = None
 
 
 class QueriesShape(_Shape):

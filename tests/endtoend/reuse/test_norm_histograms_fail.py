@@ -1,11 +1,12 @@
 """A histogram of norms that cannot be had is no reason to refuse a query, and is never bought for nothing again and again."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from endtoend.reuse.datasets import CLIPPED_AUDITED, CLIPPED_ZCDP, Opened, Place, opened
-from endtoend.reuse.test_norm_histograms import BOTH, PRICE, bought, declared, ledger, limit
+from endtoend.reuse.test_norm_histograms import BOTH, MORE, PRICE, bought, declared, ledger, limit
 from fix_servers import SharedServers
 
 from gateway.bounding.bounded_release import BoundedRelease
@@ -24,7 +25,7 @@ _JOIN = "FROM visits v JOIN patients p ON v.patient_id = p.patient_id"
 
 @pytest.fixture(scope="module")
 def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, clipped_zcdp=5, clipped_audited=3) as one:
+    with opened(sample_server, servers, clipped_zcdp=8, clipped_audited=3) as one:
         yield one
 
 
@@ -83,6 +84,45 @@ def test_query_is_answered_when_its_histogram_fails(
     assert place.ask(_DAYS).charged.value == BOTH  # other keys: another histogram
     place.later(1.1)
     assert place.ask(_BY, fresh=True).charged.value == BOTH
+
+
+@pytest.mark.parametrize("norms", [True, False], ids=["histogram", "query"])
+def test_refusal_says_that_a_histogram_stays_charged(
+    place: Place, monkeypatch: pytest.MonkeyPatch, *, norms: bool
+) -> None:
+    """Where the client cancels while it is measured, and where the query fails after it; its charge is in the ledger."""
+    cancelled, run = threading.Event(), SourceDatabase.run
+
+    def failing(self: SourceDatabase, release: BoundedRelease, *more: Any, **named: Any) -> Any:  # noqa: ANN401
+        if any(isinstance(one.quantity, Norms) for one in release.measurements) is not norms:
+            return run(self, release, *more, **named)
+        if norms:
+            cancelled.set()
+            raise SourceStopped(Code.SOURCE_CANCELLED)
+        raise BackendUnavailable(Code.SOURCE_UNAVAILABLE)
+
+    monkeypatch.setattr(SourceDatabase, "run", failing)
+    with pytest.raises(Refusal) as caught:
+        place.asking.answer(place.subject("alice"), place.request(_BY), cancelled)
+    assert caught.value.detail.endswith(
+        "epsilon 2 was charged for a histogram of norms and stays charged"
+    )
+    assert ledger(place) == (MORE if norms else BOTH)
+
+
+def test_refusal_says_nothing_of_histograms_that_were_there_before(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: a query that fails later has its own charge alone."""
+    place.ask(_BY)
+    monkeypatch.setattr(SourceDatabase, "run", _raise_broken)
+    with pytest.raises(Refusal) as caught:
+        place.ask(_BY, fresh=True)
+    assert "histogram" not in caught.value.detail
+
+
+def _raise_broken(*_: object, **__: object) -> None:
+    raise _breaks()
 
 
 def test_histogram_that_failed_for_one_subject_is_bought_by_another(

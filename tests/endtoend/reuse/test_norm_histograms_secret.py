@@ -89,7 +89,7 @@ def _mine(there: World) -> None:
         f"DECLARE c CURSOR FOR {_FILTERED}",
         "FETCH ALL FROM c",
         "COMMIT",
-        "SELECT sql, outcome, charged_epsilon FROM gateway.queries"
+        "SELECT sql, outcome, charged_epsilon, clipped FROM gateway.queries"
         " ORDER BY at DESC, sql, outcome, charged_epsilon LIMIT 6",
         own,
     )
