@@ -23,7 +23,9 @@ _COMPARED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
 
 
 def numbers_of(scope: ReleaseScope) -> str:
-    """What it says of the numbers of persons: nothing, a condition, or that they may be any."""
+    """What it says of the numbers of persons: nothing, a condition, that they may be any, or a condition on rows."""
+    if scope.row_reading:
+        return scope.row_reading
     if scope.any_numbers:
         return _ANY_NUMBERS
     return _SOME_NUMBERS if scope.numbers else _NO_NUMBERS
@@ -31,4 +33,5 @@ def numbers_of(scope: ReleaseScope) -> str:
 
 def compared_numbers(scope: ReleaseScope) -> Sequence[str]:
     """What the scopes that are compared with it say of them."""
-    return _COMPARED[numbers_of(scope)]
+    kind = numbers_of(scope)
+    return _COMPARED.get(kind, (kind,))

@@ -3,24 +3,31 @@
 INVARIANT: names are made of tables, columns and constants; they contain no alias and no id of a plan.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Final
 
-from gateway.plan.aggregates import Measure, PerUnit
-from gateway.plan.fields import Field
+from gateway.functions.range_arithmetic import OPEN, Bounds
+from gateway.plan.aggregates import Measure, PerUnit, WindowCall
+from gateway.plan.fields import BIGINT, Field, Label, Protected
 from gateway.plan.node import is_unit
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
-from gateway.ranges.relations import columns_of
+from gateway.ranges.expressions import bounds_of
+from gateway.ranges.relations import columns_of, domain_bounds
 from gateway.regions.cells import Cells, StepCells
 from gateway.regions.derivation import Derivation
-from gateway.regions.relation import Atom, Relation, row_count_bounds, ungroup
+from gateway.regions.normal_form import normal
+from gateway.regions.relation import Atom, Relation, over_bases, row_count_bounds, ungroup
+from gateway.regions.row_readings import RowReader, RowReading, RowValue, substitute
+from gateway.regions.time_differences import write_difference
 from gateway.regions.window_text import is_own_value, window_text
 
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 _KEPT: Final = frozenset({"min", "max"})
+_ONE: Final = Bounds(Fraction(1), Fraction(1), Fraction(1))
 _NEVER_NULL: Final = frozenset({"count", "row_number"})
 
 
@@ -28,7 +35,7 @@ _NEVER_NULL: Final = frozenset({"count", "row_number"})
 class PersonValues(Derivation):
     """`singles` are the bases of tables that have one row for each person. `grouped_rows` are the rows behind each grouping by
     person, `window_rows` those behind each value of a window; `divisions` divide the rows of a person. `numbered` are the rows
-    behind the numbers of all rows of a person.
+    behind the numbers of all rows of a person. `readings` are numbers of persons as expressions over rows.
     """
 
     singles: set[str] = field(default_factory=set)
@@ -36,6 +43,7 @@ class PersonValues(Derivation):
     window_rows: dict[str, Relation] = field(default_factory=dict)
     divisions: list[Scalar] = field(default_factory=list)
     numbered: dict[str, Relation] = field(default_factory=dict)
+    readings: dict[str, RowReading] = field(default_factory=dict)
 
     def parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
         """The relation without the conditions that are about the person, and these conditions.
@@ -75,7 +83,9 @@ class PersonValues(Derivation):
             order = (self.resolved(one, below.columns) for one, _ in call.order)
             self.made_from[made.field.id] = column_ids(*given, *order)
             if call.function in _UNORDERED:
-                self.measures[made.field.id] = Measure(call.function, given, call.type)
+                measure = Measure(call.function, given, call.type)
+                self.measures[made.field.id] = measure
+                self._read(made, measure, self._frame(call, below), node.child.label)
             if call.function in _UNORDERED or call.function == "row_number":
                 self.window_rows[made.field.id] = below
             if (
@@ -95,12 +105,9 @@ class PersonValues(Derivation):
         self.divisions += [
             made for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
         ]
-        listed = [
-            scalar_sql(made)
-            for made, (_, one) in zip(keys, node.keys, strict=True)
-            if not is_unit(one)
-        ]
-        said = ", ".join(["person", *sorted(set(listed))])
+        said = _keys_text(
+            made for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
+        )
         grouped = f"{self.text(below)} by {said}"
         columns: dict[str, Scalar] = {}
         fields = iter(node.fields)
@@ -121,12 +128,58 @@ class PersonValues(Derivation):
             )
             columns[one.id] = made
             self.measures[made.field.id] = kept
+            self._read(made, kept, self._place(below, said), node.child.label)
             self.grouped[made.field.id] = f"({grouped})", below
         self.grouped_rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
         once = all(is_unit(one) for _, one in node.keys)
         atom = Atom(f"({grouped})", None, reaches, grouped=once)
         return Relation(columns, (atom,), conditions=persons)
+
+    def _read(self, number: Ref, measure: Measure, place: str, label: Label) -> None:
+        """Remember the readings of this number of persons. `place` says over which rows of them it is."""
+        if self.bases[number.field.id].axis is None:
+            return  # a condition chose it: it is opaque in any words
+        rows = label.rows if isinstance(label, Protected) else None
+        reader = RowReader(
+            lambda value: self._row_value(value, f"{value.text} of a row of {place}"),
+            lambda value: self._row_value(
+                replace(value, bounds=_summed(value.bounds, rows)),
+                f"sum of {value.text} of rows of {place}",
+            ),
+            lambda: self._row_value(
+                RowValue("", frozenset(), BIGINT, _summed(_ONE, rows)), f"number of rows of {place}"
+            ),
+            self._row_bounds,
+            lambda scalar: (
+                len(column_ids(scalar)) <= 1 or write_difference(scalar, self.bases) is not None
+            ),
+        )
+        inner = {name: one.one for name, one in self.readings.items()}
+        found = reader.read(measure.map_scalars(lambda one: substitute(one, inner)))
+        if found is not None:
+            alike = None if found.alike is None else self.whole(normal(found.alike))
+            self.readings[number.field.id] = RowReading(self.whole(normal(found.one)), alike)
+
+    def _place(self, below: Relation, keys: str) -> str:
+        """The rows of each person, whatever conditions they meet: these are conditions of the reading, too."""
+        return f"{ungroup(below, self.grouped_rows).shape} by {keys}"
+
+    def _frame(self, call: WindowCall, below: Relation) -> str:
+        """The same of a window."""
+        over = over_bases(call, lambda one: self.resolved(one, below.columns))
+        place = self._place(below, _keys_text(over.partition))
+        order = [scalar_sql(one) + (" desc" if down else "") for one, down in over.order]
+        frame = " to ".join(over.frame or ())
+        return place if not order and not frame else f"{place} in the order of {order} {frame}"
+
+    def _row_value(self, value: RowValue, name: str) -> Ref:
+        like = Ref(Field(name, value.type))
+        return self.made(name, like, value.uses, value.bounds, of_person=True)
+
+    def _row_bounds(self, scalar: Scalar) -> Bounds:
+        fields = (self.bases[one].field for one in column_ids(scalar))
+        return bounds_of(scalar, {one.id: domain_bounds(one.domain, one.type) for one in fields})
 
     def _is_own_value(self, measure: Measure, read: set[str]) -> bool:
         """Whether it is the least or the greatest of values that are equal in all rows of the person: one of these."""
@@ -166,3 +219,15 @@ def _is_one_number(several: Sequence[Cells | None]) -> bool:
         ranges = ((max(low, 1), high) for low, high in cells.ranges if high >= 1)
         found |= {end for one in ranges for end in one}
     return len(found) <= 1
+
+
+def _keys_text(keys: Iterable[Scalar]) -> str:
+    return ", ".join(["person", *sorted({scalar_sql(one) for one in keys})])
+
+
+def _summed(bounds: Bounds, rows: int | None) -> Bounds:
+    """The bounds of a sum of so many values at most."""
+    if bounds.low is None or bounds.high is None or rows is None:
+        return OPEN
+    nothing = Fraction(0)
+    return Bounds(rows * min(bounds.low, nothing), rows * max(bounds.high, nothing), bounds.step)

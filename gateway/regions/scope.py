@@ -68,7 +68,8 @@ class ReleaseScope:
 
     `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
     were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
-    rows behind an answer whatever the numbers of their persons are, of which the answer is about some.
+    rows behind an answer whatever the numbers of their persons are, of which the answer is about some. `row_reading`: of
+    which kind it is, if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`).
     """
 
     shape: str
@@ -78,6 +79,7 @@ class ReleaseScope:
     unreadable: tuple[str, ...]
     through: frozenset[str] = field(default=frozenset(), compare=False)
     any_numbers: bool = False
+    row_reading: str = ""
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -213,6 +215,9 @@ def _revealed(
                     yield _part_scope(replace(own, keys=()), piece, one)
         yield from _without_few(scope, own, beside, one, asked)
         left += ((each, told) for each in one.met)
+        for reading in _row_readings(plan, own, told, told_ids, one, followed):
+            scopes += 1
+            yield reading
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, rows.measures_of_persons(told_ids)))
@@ -231,6 +236,30 @@ def _with_any_numbers(scope: ReleaseScope) -> Iterator[ReleaseScope]:
         region = scope.region.without_axes(scope.numbers)
         unreadable = _unreadable(region, scope.keys)
         yield replace(scope, region=region, unreadable=unreadable, any_numbers=True)
+
+
+def _row_readings(
+    plan: Aggregate,
+    own: ReleaseScope,
+    told: Sequence[Measure],
+    told_ids: frozenset[str],
+    rows: ResolvedPlan,
+    followed: ResolvedPlan,
+) -> Iterator[ReleaseScope]:
+    """The same rows with conditions on numbers of persons as conditions on rows, where these say something."""
+    values = [one.values for one in own.keys]
+    whatever = own.region.without_axes(own.numbers)
+    for kind, part, others in rows.row_readings(told_ids):
+        keys = (
+            own.keys
+            if rows is not followed and not rows.within
+            else _keys(plan, values, followed, part)
+        )
+        said = replace(own, keys=keys, row_reading=kind)
+        for one in (_of_relation(said, part), *_beside(said, told, part)):
+            region = one.region.without_axes(others)
+            if not region.is_nothing and (region != whatever or keys != own.keys):
+                yield replace(one, region=region, unreadable=_unreadable(region, keys))
 
 
 def _without_few(
@@ -333,6 +362,7 @@ def scope_json(scope: ReleaseScope) -> Json:
         "keys": keys,
         "unreadable": list(scope.unreadable),
         "any_numbers": scope.any_numbers,
+        "row_reading": scope.row_reading,
     }
 
 
@@ -359,4 +389,5 @@ def scope_of_json(said: Json) -> ReleaseScope:
         tuple(keys),
         tuple(map(read_string, read_sequence(given["unreadable"]))),
         any_numbers=given.get("any_numbers") is True,
+        row_reading=read_string(given.get("row_reading", "")),
     )
