@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from gateway.regions.row_readings import EVERY_NUMBER
 from gateway.regions.scope import ReleaseScope
 
 _NO_NUMBERS: Final = "none"
@@ -14,7 +15,8 @@ _SOME_NUMBERS: Final = "some"
 _ANY_NUMBERS: Final = "any"
 _COMPARED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
-        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS),
+        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS, EVERY_NUMBER),
+        EVERY_NUMBER: (EVERY_NUMBER, _NO_NUMBERS),
         _SOME_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS),
         _ANY_NUMBERS: (_NO_NUMBERS, _ANY_NUMBERS),
     }

@@ -10,15 +10,17 @@ from typing import Final
 
 from gateway.functions.range_arithmetic import OPEN, Bounds
 from gateway.plan.aggregates import Measure, PerUnit, WindowCall
-from gateway.plan.fields import BIGINT, Field, Label, Protected
+from gateway.plan.fields import BIGINT, INTEGER, Field, Label, Protected
 from gateway.plan.node import is_unit
 from gateway.plan.relations import Window
-from gateway.plan.scalars import Ref, Scalar, column_ids
+from gateway.plan.scalars import Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.relations import columns_of, domain_bounds
+from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, StepCells
 from gateway.regions.derivation import Derivation
+from gateway.regions.names import shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.relation import Atom, Relation, over_bases, row_count_bounds, ungroup
 from gateway.regions.row_readings import RowReader, RowReading, RowValue, substitute
@@ -27,6 +29,8 @@ from gateway.regions.window_text import is_own_value, window_text
 
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 _KEPT: Final = frozenset({"min", "max"})
+_NEIGHBOURS: Final = frozenset({"lag", "lead"})
+_FIRST: Final = Literal(1, INTEGER)
 _ONE: Final = Bounds(Fraction(1), Fraction(1), Fraction(1))
 _NEVER_NULL: Final = frozenset({"count", "row_number"})
 
@@ -86,6 +90,8 @@ class PersonValues(Derivation):
                 measure = Measure(call.function, given, call.type)
                 self.measures[made.field.id] = measure
                 self._read(made, measure, self._frame(call, below), node.child.label)
+            if call.function in _NEIGHBOURS:
+                self._read_neighbour(made, call, below, every)
             if call.function in _UNORDERED or call.function == "row_number":
                 self.window_rows[made.field.id] = below
             if (
@@ -94,6 +100,7 @@ class PersonValues(Derivation):
                 and all(map(is_unit, call.partition))
             ):
                 self.numbered[made.field.id] = below
+                self.readings[made.field.id] = RowReading(_FIRST)
             columns[name] = made
         return replace(below, columns=columns)
 
@@ -160,6 +167,27 @@ class PersonValues(Derivation):
         if found is not None:
             alike = None if found.alike is None else self.whole(normal(found.alike))
             self.readings[number.field.id] = RowReading(self.whole(normal(found.one)), alike)
+
+    def _read_neighbour(
+        self, number: Ref, call: WindowCall, below: Relation, every: frozenset[str]
+    ) -> None:
+        """Read a value of an earlier or a later row as the same expression over the columns of that row."""
+        if self.bases[number.field.id].axis is None:
+            return
+        blank = replace(call, arguments=(_FIRST, *call.arguments[1:]))
+        text = window_text(blank, lambda one: self.resolved(one, below.columns), below, every)
+        inner = {name: one.one for name, one in self.readings.items()}
+        value = substitute(self.resolved(call.arguments[0], below.columns), inner)
+        columns = {name: self._neighbour(self.bases[name], text) for name in column_ids(value)}
+        self.readings[number.field.id] = RowReading(self.whole(substitute(value, columns)))
+
+    def _neighbour(self, base: Base, text: str) -> Ref:
+        """A column of the other row."""
+        name = shorten(f"{base.field.id} of {text}")
+        axis = base.axis and replace(base.axis, name=name, nullable=True, of_person=True)
+        self.made_from[name] = frozenset({base.field.id})
+        kept = replace(base.field, id=name, nullable=True)
+        return self.base(replace(base, field=kept, axis=axis))
 
     def _place(self, below: Relation, keys: str) -> str:
         """The rows of each person, whatever conditions they meet: these are conditions of the reading, too."""

@@ -108,11 +108,12 @@ class ResolvedPlan:
                 yield kind.value, part, numbers - {name}
             if several:
                 every = {name: several.get(name, known[name].one) for name in numbers}
-                yield f"every {kind.value}", self._read_as(every), frozenset()
+                yield kind.every, self._read_as(every), frozenset()
 
     def _read_as(self, read: Mapping[str, Scalar]) -> "ResolvedPlan":
         """The same with these expressions in the places of numbers."""
         given = self.relation
+        read = {name: self.inside(one) for name, one in read.items()}
         columns = {name: substitute(one, read) for name, one in given.columns.items()}
         conditions = (substitute(one, read) for one in given.conditions)
         asked = tuple(part for one in conditions for part in conjuncts(one))

@@ -47,6 +47,15 @@ class ReadingKind(Enum):
     ONE = "one"
     ALIKE = "alike"
 
+    @property
+    def every(self) -> str:
+        """The same of all numbers at once."""
+        return f"every {self.value}"
+
+
+EVERY_NUMBER: Final = ReadingKind.ONE.every
+"""The reading that has no numbers of persons."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
@@ -299,7 +308,11 @@ def _apart(of: Polynomial) -> tuple[Fraction, Polynomial, Fraction]:
 
 
 def _text(of: Polynomial) -> str:
-    return " + ".join(f"{number} * {' * '.join(product)}" for product, number in of.items())
+    terms = (
+        " * ".join(product if number == 1 else (str(number), *product))
+        for product, number in of.items()
+    )
+    return " + ".join(terms)
 
 
 def _number(value: Fraction) -> Literal:

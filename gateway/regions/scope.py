@@ -5,8 +5,9 @@ same rows in the same groups.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from gateway.catalog.values import Value, value_json, value_of_json
@@ -14,7 +15,7 @@ from gateway.json_form import Json, read_mapping, read_sequence, read_string
 from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.node import Node
 from gateway.plan.relations import StagedRows
-from gateway.plan.scalars import Scalar, column_ids
+from gateway.plan.scalars import Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
 from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
@@ -181,8 +182,11 @@ def _revealed(
 ) -> Iterator[ReleaseScope]:
     """The same, beside the groups of chosen boundaries."""
     given = [measure for _, measure in plan.measures]
-    shown = [part for one in given for part in one.scalars] + [key for _, key in plan.keys]
-    told_ids = column_ids(*map(followed.resolved, shown))
+    shown = [followed.resolved(part) for one in given for part in one.scalars]
+    divided_by = [followed.resolved(key) for _, key in plan.keys]
+    told_ids = column_ids(*shown, *divided_by)
+    # a plain number of a person that is summed, or averaged, is no condition
+    asked_ids = column_ids(*(one for one in shown if not isinstance(one, Ref)), *divided_by)
     values = [one.values for one in scope.keys]
     left = deque([(followed, given)])
     windows = set[str]()
@@ -207,7 +211,7 @@ def _revealed(
         beside = _beside(own, told, one)
         scopes += len(beside)
         yield from beside
-        asked = [one.inside(followed.resolved(key)) for _, key in plan.keys]
+        asked = [one.inside(key) for key in divided_by]
         if one.within:
             divided = [*asked, *map(one.inside, followed.lineage.divisions)]
             for each in dict.fromkeys(divided):
@@ -215,9 +219,8 @@ def _revealed(
                     yield _part_scope(replace(own, keys=()), piece, one)
         yield from _without_few(scope, own, beside, one, asked)
         left += ((each, told) for each in one.met)
-        for reading in _row_readings(plan, own, told, told_ids, one, followed):
-            scopes += 1
-            yield reading
+        keyed = partial(_keys, plan, values, followed)
+        yield from _row_readings(own, told, one, asked_ids, keyed)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, rows.measures_of_persons(told_ids)))
@@ -239,27 +242,25 @@ def _with_any_numbers(scope: ReleaseScope) -> Iterator[ReleaseScope]:
 
 
 def _row_readings(
-    plan: Aggregate,
     own: ReleaseScope,
     told: Sequence[Measure],
-    told_ids: frozenset[str],
     rows: ResolvedPlan,
-    followed: ResolvedPlan,
+    names: frozenset[str],
+    keyed: Callable[[ResolvedPlan], tuple[GroupKey, ...]],
 ) -> Iterator[ReleaseScope]:
-    """The same rows with conditions on numbers of persons as conditions on rows, where these say something."""
-    values = [one.values for one in own.keys]
-    whatever = own.region.without_axes(own.numbers)
-    for kind, part, others in rows.row_readings(told_ids):
-        keys = (
-            own.keys
-            if rows is not followed and not rows.within
-            else _keys(plan, values, followed, part)
-        )
-        said = replace(own, keys=keys, row_reading=kind)
+    """The same rows with conditions on numbers of persons as conditions on rows, where these say something.
+
+    `names` are the bases that keys and expressions of the answer read, `keyed` gives the keys of a part.
+    """
+    whatever = own.region.without_axes(own.numbers - rows.lineage.numbered.keys())
+    for place, (kind, part, others) in enumerate(rows.row_readings(names)):
+        if place > _MOST_SCOPES:
+            raise TooLarge
+        said = replace(own, keys=keyed(part), row_reading=kind)
         for one in (_of_relation(said, part), *_beside(said, told, part)):
             region = one.region.without_axes(others)
-            if not region.is_nothing and (region != whatever or keys != own.keys):
-                yield replace(one, region=region, unreadable=_unreadable(region, keys))
+            if not region.is_nothing and (region != whatever or said.keys != own.keys):
+                yield replace(one, region=region, unreadable=_unreadable(region, said.keys))
 
 
 def _without_few(
