@@ -13,7 +13,7 @@ from gateway.plan.aggregates import Measure, PerUnit, WindowCall
 from gateway.plan.fields import BIGINT, INTEGER, Field, Label, Protected
 from gateway.plan.node import is_unit
 from gateway.plan.relations import Window
-from gateway.plan.scalars import Literal, Ref, Scalar, column_ids
+from gateway.plan.scalars import Change, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.relations import columns_of, domain_bounds
@@ -30,9 +30,19 @@ from gateway.regions.window_text import is_own_value, window_text
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 _KEPT: Final = frozenset({"min", "max"})
 _NEIGHBOURS: Final = frozenset({"lag", "lead"})
+_ALL_ROWS: Final = ("unbounded preceding", "unbounded following")
 _FIRST: Final = Literal(1, INTEGER)
 _ONE: Final = Bounds(Fraction(1), Fraction(1), Fraction(1))
 _NEVER_NULL: Final = frozenset({"count", "row_number"})
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRows:
+    """Rows of each person that a number is computed from: of what `shape`, in which `parts`, and how many there are at most."""
+
+    shape: str
+    parts: str
+    most: int | None
 
 
 @dataclass
@@ -48,6 +58,7 @@ class PersonValues(Derivation):
     divisions: list[Scalar] = field(default_factory=list)
     numbered: dict[str, Relation] = field(default_factory=dict)
     readings: dict[str, RowReading] = field(default_factory=dict)
+    _places: dict[str, tuple[Measure, PersonRows]] = field(default_factory=dict)
 
     def parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
         """The relation without the conditions that are about the person, and these conditions.
@@ -89,7 +100,7 @@ class PersonValues(Derivation):
             if call.function in _UNORDERED:
                 measure = Measure(call.function, given, call.type)
                 self.measures[made.field.id] = measure
-                self._read(made, measure, self._frame(call, below), node.child.label)
+                self._read(made, measure, self._frame(call, below, node.child.label))
             if call.function in _NEIGHBOURS:
                 self._read_neighbour(made, call, below, every)
             if call.function in _UNORDERED or call.function == "row_number":
@@ -135,7 +146,7 @@ class PersonValues(Derivation):
             )
             columns[one.id] = made
             self.measures[made.field.id] = kept
-            self._read(made, kept, self._place(below, said), node.child.label)
+            self._read(made, kept, self._place(below, said, node.child.label))
             self.grouped[made.field.id] = f"({grouped})", below
         self.grouped_rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
@@ -143,30 +154,46 @@ class PersonValues(Derivation):
         atom = Atom(f"({grouped})", None, reaches, grouped=once)
         return Relation(columns, (atom,), conditions=persons)
 
-    def _read(self, number: Ref, measure: Measure, place: str, label: Label) -> None:
-        """Remember the readings of this number of persons. `place` says over which rows of them it is."""
+    def _read(self, number: Ref, measure: Measure, place: PersonRows) -> None:
+        """Remember the readings of this number of persons."""
         if self.bases[number.field.id].axis is None:
             return  # a condition chose it: it is opaque in any words
-        rows = label.rows if isinstance(label, Protected) else None
+        inner = {name: one.one for name, one in self.readings.items()}
+        given = measure.map_scalars(lambda one: substitute(one, inner))
+        found = self._reading(given, place)
+        if found is not None:
+            self.readings[number.field.id] = found
+            self._places[number.field.id] = given, place
+
+    def reading_inside(self, name: str, inside: Change) -> RowReading:
+        """The reading of a number in the sides of unions that `inside` puts in the places of their columns."""
+        if name not in self._places:
+            return self.readings[name]
+        measure, place = self._places[name]
+        given = measure.map_scalars(inside)
+        return (None if given == measure else self._reading(given, place)) or self.readings[name]
+
+    def _reading(self, measure: Measure, place: PersonRows) -> RowReading | None:
         reader = RowReader(
-            lambda value: self._row_value(value, f"{value.text} of a row of {place}"),
+            lambda value: self._row_value(value, f"{value.text} of a row {place.parts}"),
             lambda value: self._row_value(
-                replace(value, bounds=_summed(value.bounds, rows)),
-                f"sum of {value.text} of rows of {place}",
+                replace(value, bounds=_summed(value.bounds, place.most)),
+                f"sum of {value.text} of rows {place.parts}",
             ),
             lambda: self._row_value(
-                RowValue("", frozenset(), BIGINT, _summed(_ONE, rows)), f"number of rows of {place}"
+                RowValue("", frozenset(), BIGINT, _summed(_ONE, place.most)),
+                f"number of rows of {place.shape} {place.parts}",
             ),
             self._row_bounds,
             lambda scalar: (
                 len(column_ids(scalar)) <= 1 or write_difference(scalar, self.bases) is not None
             ),
         )
-        inner = {name: one.one for name, one in self.readings.items()}
-        found = reader.read(measure.map_scalars(lambda one: substitute(one, inner)))
-        if found is not None:
-            alike = None if found.alike is None else self.whole(normal(found.alike))
-            self.readings[number.field.id] = RowReading(self.whole(normal(found.one)), alike)
+        found = reader.read(measure)
+        if found is None:
+            return None
+        alike = None if found.alike is None else self.whole(normal(found.alike))
+        return RowReading(self.whole(normal(found.one)), alike)
 
     def _read_neighbour(
         self, number: Ref, call: WindowCall, below: Relation, every: frozenset[str]
@@ -189,17 +216,20 @@ class PersonValues(Derivation):
         kept = replace(base.field, id=name, nullable=True)
         return self.base(replace(base, field=kept, axis=axis))
 
-    def _place(self, below: Relation, keys: str) -> str:
+    def _place(self, below: Relation, keys: str, label: Label) -> PersonRows:
         """The rows of each person, whatever conditions they meet: these are conditions of the reading, too."""
-        return f"{ungroup(below, self.grouped_rows).shape} by {keys}"
+        most = label.rows if isinstance(label, Protected) else None
+        return PersonRows(ungroup(below, self.grouped_rows).shape, f"by {keys}", most)
 
-    def _frame(self, call: WindowCall, below: Relation) -> str:
+    def _frame(self, call: WindowCall, below: Relation, label: Label) -> PersonRows:
         """The same of a window."""
         over = over_bases(call, lambda one: self.resolved(one, below.columns))
-        place = self._place(below, _keys_text(over.partition))
+        place = self._place(below, _keys_text(over.partition), label)
+        if call.frame == _ALL_ROWS or not (over.order or call.frame):
+            return place
         order = [scalar_sql(one) + (" desc" if down else "") for one, down in over.order]
         frame = " to ".join(over.frame or ())
-        return place if not order and not frame else f"{place} in the order of {order} {frame}"
+        return replace(place, parts=f"{place.parts} in the order of {order} {frame}")
 
     def _row_value(self, value: RowValue, name: str) -> Ref:
         like = Ref(Field(name, value.type))

@@ -99,8 +99,9 @@ class ResolvedPlan:
 
         All numbers are read at once, and each by itself. `names` are bases that are read beside the conditions.
         """
-        known = self.lineage.readings
-        numbers = frozenset(known.keys() & (names | column_ids(*self.relation.conditions)))
+        there = self.lineage.readings.keys() & (names | column_ids(*self.relation.conditions))
+        numbers = frozenset(there)
+        known = {name: self.lineage.reading_inside(name, self.inside) for name in numbers}
         for kind in ReadingKind if numbers else ():
             several = {name: found for name in numbers if (found := known[name].of(kind))}
             for name in sorted(several):

@@ -258,9 +258,9 @@ def _row_readings(
             raise TooLarge
         said = replace(own, keys=keyed(part), row_reading=kind)
         for one in (_of_relation(said, part), *_beside(said, told, part)):
-            region = one.region.without_axes(others)
-            if not region.is_nothing and (region != whatever or said.keys != own.keys):
-                yield replace(one, region=region, unreadable=_unreadable(region, said.keys))
+            for region in one.region.slices(others):
+                if region != whatever or said.keys != own.keys:
+                    yield replace(one, region=region, unreadable=_unreadable(region, said.keys))
 
 
 def _without_few(
