@@ -150,6 +150,21 @@ def test_each_number_is_read_whatever_the_others_are() -> None:
     assert where("cost < 10", "visits") in _read(asked, ReadingKind.ONE.value)
 
 
+def test_each_number_is_read_for_all_values_of_the_others() -> None:
+    """With OR, persons of some values of one number have any value of the other: these do not hide the rest."""
+    asked = _HAVING.format("MAX(cost * 2) > 2000 OR COUNT(DISTINCT diagnosis) = 1")
+    assert _DEAR in _read(asked, ReadingKind.ONE.value)
+
+
+def test_number_over_a_union_is_read_in_each_side() -> None:
+    """A side of nobody changes no number, but its name."""
+    rows = "SELECT patient_id, cost FROM visits{}"
+    asked = f"SELECT COUNT(*) FROM (SELECT patient_id FROM ({rows.format('')} UNION ALL {rows.format(' WHERE cost < 0')}) u "
+    asked += "GROUP BY 1 HAVING SUM(cost) > 10000) t"
+    [plain] = _read(_HAVING.format("SUM(cost) > 10000"), _ALIKE)
+    assert region_text(plain) in map(region_text, _read(asked, _ALIKE))
+
+
 @for_each(
     "condition",
     ["COUNT(*) < 5", "COUNT(*) >= 1", "COUNT(*) > 2"],

@@ -1612,3 +1612,21 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) 
 -- title: incomes, and the sum of the only income
 SELECT COUNT(*) FROM patients WHERE income >= 52311;
 SELECT COUNT(*) FROM (SELECT patient_id, SUM(income) AS s FROM patients GROUP BY 1) t WHERE s > 52311;
+
+-- title: the largest cost or one cost alone, in other words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000 OR COUNT(DISTINCT cost) = 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 2000.02 OR COUNT(DISTINCT cost + 0) = 1) t;
+
+-- title: sums of costs, and over a union with a side of nobody
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM (SELECT patient_id, cost FROM visits UNION ALL SELECT patient_id, cost FROM visits WHERE cost < 0) u
+  GROUP BY 1 HAVING SUM(cost) > 10000.01
+) t;
+
+-- title: sums of costs, and in a window of all rows that has an order
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(DISTINCT patient_id) FROM (
+  SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS s
+  FROM visits
+) t WHERE s > 10000.01;
