@@ -25,7 +25,7 @@ from gateway.functions.range_arithmetic import OPEN, Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import BIGINT, BOOLEAN, NUMERIC
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids, map_parts
-from gateway.plan.sql_text import scalar_sql
+from gateway.plan.sql_text import is_decimal, scalar_sql
 from gateway.regions.choices import as_choice
 from gateway.regions.normal_form import conjunction, normal
 
@@ -104,9 +104,7 @@ class RowReader:
         return RowReading(one, _where(measure, self._over_arms(argument, self._sum)))
 
     def _count(self, measure: Measure) -> RowReading:
-        met: list[Scalar] = [
-            Call("is not null", (each,), BOOLEAN, nullable=False) for each in measure.arguments
-        ]
+        met = [_is_there(each) for one in measure.arguments for each in _read_by(one)]
         if measure.where is not None:
             met.append(measure.where)
         if not met:
@@ -169,6 +167,17 @@ class RowReader:
             return made
         # a constant for each row adds the number of rows: a condition on both is opaque
         return Call("+", (made, _moved(self.rows(), constant, Fraction(0))), NUMERIC)
+
+
+def _read_by(argument: Scalar) -> list[Scalar]:
+    """What must not be NULL for the expression not to be NULL: arithmetic is NULL with its columns."""
+    atoms = list(_atoms(argument))
+    plain = argument.type.family in _NUMBERS and all(isinstance(one, Ref) for one in atoms)
+    return atoms if plain and atoms else [argument]
+
+
+def _is_there(value: Scalar) -> Scalar:
+    return Call("is not null", (value,), BOOLEAN, nullable=False)
 
 
 def substitute(scalar: Scalar, read: Mapping[str, Scalar]) -> Scalar:
@@ -323,7 +332,7 @@ def _moved(value: Scalar, factor: Fraction, constant: Fraction) -> Scalar:
     """The value times the factor, plus the constant; a quotient where these are no decimal numbers."""
     divisor = 1
     for one in (factor, constant):
-        if not _is_decimal(one):
+        if not is_decimal(one):
             divisor = lcm(divisor, one.denominator)
     made = value
     if factor * divisor != 1:
@@ -331,12 +340,3 @@ def _moved(value: Scalar, factor: Fraction, constant: Fraction) -> Scalar:
     if constant:
         made = Call("+", (made, _number(constant * divisor)), NUMERIC)
     return made if divisor == 1 else Call("/", (made, _number(Fraction(divisor))), NUMERIC)
-
-
-def _is_decimal(value: Fraction) -> bool:
-    """Whether it has an end as a decimal number."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1

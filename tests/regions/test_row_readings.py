@@ -87,7 +87,9 @@ def test_sum_of_alike_rows_is_a_multiple_of_one_sum(condition: str) -> None:
     assert region_text(other) != region_text(plain)
 
 
-@pytest.mark.parametrize("condition", ["COUNT(cost) > 4", "SUM(1) > 4", "SUM(2) > 8"])
+@pytest.mark.parametrize(
+    "condition", ["COUNT(cost) > 4", "COUNT(cost * 2) > 4", "SUM(1) > 4", "SUM(2) > 8"]
+)
 def test_count_of_alike_rows_is_their_number(condition: str) -> None:
     """A column without NULL counts all rows."""
     there = where("cost IS NOT NULL", "visits")
