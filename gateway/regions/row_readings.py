@@ -36,6 +36,7 @@ _ARITHMETIC: Final = frozenset({"+", "-", "*", "negate"})
 _VALUES: Final = frozenset({"sum", "avg", "min", "max"})
 _MOST_TERMS: Final = 64
 _MOST_NESTED: Final = 8
+_MOST_ARMS: Final = 64
 
 Polynomial = Mapping[tuple[str, ...], Fraction]
 """The coefficients of products of columns; the empty product is the constant."""
@@ -101,7 +102,7 @@ class RowReader:
         one = _where(measure, self._one(argument))
         if measure.function != "sum" or argument.type.family not in _NUMBERS:
             return RowReading(one)
-        return RowReading(one, _where(measure, self._over_arms(argument, self._sum)))
+        return RowReading(one, _where(measure, _over_arms(argument, self._sum)))
 
     def _count(self, measure: Measure) -> RowReading:
         met = [_is_there(each) for one in measure.arguments for each in _read_by(one)]
@@ -121,14 +122,7 @@ class RowReader:
         """The argument; arithmetic in it is a factor, a value and a constant."""
         if argument.type.family not in _NUMBERS:
             return argument
-        return self._over_arms(argument, self._value)
-
-    def _over_arms(self, scalar: Scalar, read: Callable[[Scalar], Scalar]) -> Scalar:
-        """The reading of each result of a choice."""
-        found = _arms(scalar, 0)
-        if not isinstance(found, Case):
-            return read(found)
-        return _each(found, lambda one: self._over_arms(one, read))
+        return _over_arms(argument, self._value)
 
     def _value(self, scalar: Scalar) -> Scalar:
         factor, rest, constant = _apart(_polynomial(scalar))
@@ -195,6 +189,19 @@ def _where(measure: Measure, value: Scalar) -> Scalar:
     if measure.where is None:
         return value
     return Case(((measure.where, value),), Literal(None, value.type), value.type)
+
+
+def _over_arms(scalar: Scalar, read: Callable[[Scalar], Scalar]) -> Scalar:
+    """The reading of each result of a choice; with more results than `_MOST_ARMS`, the aggregate itself is opaque."""
+    left = _MOST_ARMS
+
+    def arm(one: Scalar) -> Scalar:
+        nonlocal left
+        left -= 1
+        found = _arms(one, 0) if left > 0 else one
+        return _each(found, arm) if isinstance(found, Case) else read(found)
+
+    return arm(scalar)
 
 
 def _each(case: Case, change: Callable[[Scalar], Scalar]) -> Case:
