@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from gateway.regions.row_readings import EVERY_NUMBER
 from gateway.regions.scope import ReleaseScope
 
 _NO_NUMBERS: Final = "none"
@@ -15,7 +16,8 @@ _ANY_NUMBERS: Final = "any"
 _NUMBERS_OF_GROUPS: Final = "of groups"
 _COMPARED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
-        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS, _NUMBERS_OF_GROUPS),
+        _NO_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS, _ANY_NUMBERS, _NUMBERS_OF_GROUPS, EVERY_NUMBER),
+        EVERY_NUMBER: (EVERY_NUMBER, _NO_NUMBERS),
         _SOME_NUMBERS: (_NO_NUMBERS, _SOME_NUMBERS),
         _ANY_NUMBERS: (_NO_NUMBERS, _ANY_NUMBERS),
         _NUMBERS_OF_GROUPS: (_NO_NUMBERS,),
@@ -27,7 +29,9 @@ Numbers of groups are compared with each other as groups: as persons, those of d
 
 
 def numbers_of(scope: ReleaseScope) -> str:
-    """What it says of the numbers of persons: nothing, a condition, or that they may be any."""
+    """What it says of the numbers of persons: nothing, a condition, that they may be any, or a condition on rows."""
+    if scope.row_reading:
+        return scope.row_reading
     if scope.any_numbers:
         return _ANY_NUMBERS
     if scope.of_groups:
@@ -37,4 +41,5 @@ def numbers_of(scope: ReleaseScope) -> str:
 
 def compared_numbers(scope: ReleaseScope) -> Sequence[str]:
     """What the scopes that are compared with it say of them."""
-    return _COMPARED[numbers_of(scope)]
+    kind = numbers_of(scope)
+    return _COMPARED.get(kind, (kind,))

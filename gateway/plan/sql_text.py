@@ -125,6 +125,15 @@ def _type_of(digits: str) -> ColumnType:
     return INTEGER if int(size) < 2**31 else BIGINT
 
 
+def is_decimal(value: Fraction) -> bool:
+    """Whether its decimal digits have an end."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
 def decimal_sql(value: Fraction) -> str:
     """A decimal number, exactly; every literal of SQL is one."""
     sign, value = ("-", -value) if value < 0 else ("", value)

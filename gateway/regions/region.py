@@ -5,7 +5,7 @@ exactly when they are equal. The form is that of an ordered decision diagram: al
 cells with the same rest are grouped, and so on with the rest; every path is a box.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -107,6 +107,15 @@ class Region:
             left = tuple(one for one in self.axes if any(one.name == name for name, _ in parts))
             made = made.join(Region(left, (Box(parts),)))
         return made
+
+    def slices(self, names: frozenset[str]) -> "Iterator[Region]":
+        """The rows of each combination of values on these axes, without the axes."""
+        found: dict[_Parts, Region] = {}
+        for box in self.boxes:
+            inside = tuple(part for part in box.parts if part[0] in names)
+            one = Region(self.axes, (box,)).without_axes(names)
+            found[inside] = found.get(inside, NOTHING).join(one)
+        yield from dict.fromkeys(found.values())
 
     def same(self, other: "Region") -> bool:
         """Whether both are the same rows, even if their axes were declared differently."""

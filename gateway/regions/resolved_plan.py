@@ -1,7 +1,7 @@
 """A relation followed down to its tables, remembered for as long as the same plan is asked about."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from gateway.lru_cache import LruCache
@@ -19,6 +19,7 @@ from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
 from gateway.regions.region_work import allow_work
 from gateway.regions.relation import Atom, Relation
+from gateway.regions.row_readings import ReadingKind, substitute
 from gateway.regions.union_sides import UnionSide, rows_of_side, union_of
 
 _MOST_KEPT: Final = 16
@@ -29,7 +30,8 @@ _COUNT: Final = Measure("count", (), BIGINT)
 class ResolvedPlan:
     """`region` are the selected rows of the tables in `shape`; `tables` are the protected tables that are read.
 
-    `partners` are the rows with join partners that concern it. `within` are the sides of unions that it is about.
+    `partners` are the rows with join partners that concern it. `within` are the sides of unions that it is about. `read_as` are
+    numbers of persons as expressions over rows.
     """
 
     lineage: Lineage
@@ -38,6 +40,7 @@ class ResolvedPlan:
     tables: frozenset[str]
     partners: tuple[Relation, ...]
     within: tuple[UnionSide, ...] = ()
+    read_as: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def rows(self) -> "ResolvedPlan | None":
@@ -81,7 +84,7 @@ class ResolvedPlan:
         """An expression over bases, as it is in the sides that this is about."""
         for one in self.within:
             scalar = one.inside(scalar)
-        return scalar
+        return substitute(scalar, self.read_as) if self.read_as else scalar
 
     @property
     def met(self) -> "Iterator[ResolvedPlan]":
@@ -105,6 +108,35 @@ class ResolvedPlan:
             found = partners.without_few(self.relation, region, self.bases, all_rows=all_rows)
             for relation, without in found:
                 yield replace(self, relation=relation, region=without, partners=())
+
+    def row_readings(
+        self, names: frozenset[str]
+    ) -> "Iterator[tuple[str, ResolvedPlan, frozenset[str]]]":
+        """The same with numbers of persons as expressions over rows: the kind of reading, and the numbers that stay.
+
+        All numbers are read at once, and each by itself. `names` are bases that are read beside the conditions.
+        """
+        there = self.lineage.readings.keys() & (names | column_ids(*self.relation.conditions))
+        numbers = frozenset(there)
+        known = {name: self.lineage.reading_inside(name, self.inside) for name in numbers}
+        for kind in ReadingKind if numbers else ():
+            several = {name: found for name in numbers if (found := known[name].of(kind))}
+            for name in sorted(several):
+                part = self._read_as({name: several[name]})
+                yield kind.value, part, numbers - {name}
+            if several:
+                every = {name: several.get(name, known[name].one) for name in numbers}
+                yield kind.every, self._read_as(every), frozenset()
+
+    def _read_as(self, read: Mapping[str, Scalar]) -> "ResolvedPlan":
+        """The same with these expressions in the places of numbers."""
+        given = self.relation
+        read = {name: self.inside(one) for name, one in read.items()}
+        columns = {name: substitute(one, read) for name, one in given.columns.items()}
+        conditions = (substitute(one, read) for one in given.conditions)
+        asked = tuple(part for one in conditions for part in conjuncts(one))
+        made = self._over(replace(given, columns=columns, conditions=asked))
+        return replace(made, read_as=read, partners=())
 
     def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
         """Totals of windows with these names, and the rows that they were computed from.

@@ -5,20 +5,20 @@ same rows in the same groups.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
-from gateway.catalog.values import Value, value_json, value_of_json
-from gateway.json_form import Json, read_mapping, read_sequence, read_string
+from gateway.catalog.values import Value
 from gateway.plan.aggregates import Aggregate, Measure
 from gateway.plan.node import Node
 from gateway.plan.relations import StagedRows
-from gateway.plan.scalars import Scalar, column_ids
+from gateway.plan.scalars import Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.absent_partners import without_absent_partners
-from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
-from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
+from gateway.regions.axis import RegionAxis
+from gateway.regions.cells import Cells, NameCells
 from gateway.regions.chosen_keys import KeyPart, parts_of_key
 from gateway.regions.conditional_aggregates import join_regions, regions_of
 from gateway.regions.declarations import declarations
@@ -26,7 +26,7 @@ from gateway.regions.few_chosen import without_chosen
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
-from gateway.regions.region import Region, TooLarge, region_along, region_json, region_of_json
+from gateway.regions.region import Region, TooLarge, region_along
 from gateway.regions.region_work import WorkSpent, allow_work
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
 from gateway.regions.time_differences import dependent_axes
@@ -42,9 +42,7 @@ __all__ = [
     "aggregate_scopes",
     "declarations",
     "normal_text",
-    "scope_json",
     "scope_of",
-    "scope_of_json",
     "scopes_beside",
 ]
 
@@ -70,7 +68,8 @@ class ReleaseScope:
     `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
     were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
     rows behind an answer whatever the numbers of their persons are, of which the answer is about some. `of_groups`: these
-    are persons in the place of their groups, with conditions on the numbers of these.
+    are persons in the place of their groups, with conditions on the numbers of these. `row_reading`: of which kind it is,
+    if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`).
     """
 
     shape: str
@@ -81,6 +80,7 @@ class ReleaseScope:
     through: frozenset[str] = field(default=frozenset(), compare=False)
     any_numbers: bool = False
     of_groups: bool = False
+    row_reading: str = ""
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -182,8 +182,11 @@ def _revealed(
 ) -> Iterator[ReleaseScope]:
     """The same, beside the groups of chosen boundaries."""
     given = [measure for _, measure in plan.measures]
-    shown = [part for one in given for part in one.scalars] + [key for _, key in plan.keys]
-    told_ids = column_ids(*map(followed.resolved, shown))
+    shown = [followed.resolved(part) for one in given for part in one.scalars]
+    divided_by = [followed.resolved(key) for _, key in plan.keys]
+    told_ids = column_ids(*shown, *divided_by)
+    # a plain number of a person that is summed, or averaged, is no condition
+    asked_ids = column_ids(*(one for one in shown if not isinstance(one, Ref)), *divided_by)
     values = [one.values for one in scope.keys]
     left = deque([(followed, given)])
     windows = set[str]()
@@ -208,7 +211,7 @@ def _revealed(
         beside = _beside(own, told, one)
         scopes += len(beside)
         yield from beside
-        asked = [one.inside(followed.resolved(key)) for _, key in plan.keys]
+        asked = [one.inside(key) for key in divided_by]
         if one.within:
             divided = [*asked, *map(one.inside, followed.lineage.divisions)]
             for each in dict.fromkeys(divided):
@@ -218,6 +221,8 @@ def _revealed(
         yield from _as_if_nobody((own, *beside), one)
         left += ((each, told) for each in one.met)
         yield from _of_persons(own, told, one, asked)
+        keyed = partial(_keys, plan, values, followed)
+        yield from _row_readings(own, told, one, asked_ids, keyed)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, rows.measures_of_persons(told_ids)))
@@ -266,6 +271,28 @@ def _as_if_nobody(answers: Iterable[ReleaseScope], rows: ResolvedPlan) -> Iterat
             found = replace(found, of_groups=scope.of_groups and bool(found.numbers))
             yield found
             yield from _with_any_numbers(found)
+
+
+def _row_readings(
+    own: ReleaseScope,
+    told: Sequence[Measure],
+    rows: ResolvedPlan,
+    names: frozenset[str],
+    keyed: Callable[[ResolvedPlan], tuple[GroupKey, ...]],
+) -> Iterator[ReleaseScope]:
+    """The same rows with conditions on numbers of persons as conditions on rows, where these say something.
+
+    `names` are the bases that keys and expressions of the answer read, `keyed` gives the keys of a part.
+    """
+    whatever = own.region.without_axes(own.numbers - rows.lineage.numbered.keys())
+    for place, (kind, part, others) in enumerate(rows.row_readings(names)):
+        if place > _MOST_SCOPES:
+            raise TooLarge
+        said = replace(own, keys=keyed(part), row_reading=kind)
+        for one in (_of_relation(said, part), *_beside(said, told, part)):
+            for region in one.region.slices(others):
+                if region != whatever or said.keys != own.keys:
+                    yield replace(one, region=region, unreadable=_unreadable(region, said.keys))
 
 
 def _without_few(
@@ -348,52 +375,3 @@ def _unreadable(region: Region, keys: Iterable[GroupKey]) -> tuple[str, ...]:
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:
     """The normal text of an expression over the fields of a relation, without aliases."""
     return scalar_sql(resolve_plan(plan, constants).resolved(scalar))
-
-
-def scope_json(scope: ReleaseScope) -> Json:
-    """The scope as JSON, for the state."""
-    keys = [
-        {
-            "text": one.text,
-            "axis": None if one.axis is None else axis_json(one.axis),
-            "values": None if one.values is None else [value_json(each) for each in one.values],
-            "cells": None if one.cells is None else [cells_json(each) for each in one.cells],
-        }
-        for one in scope.keys
-    ]
-    return {
-        "shape": scope.shape,
-        "tables": sorted(scope.tables),
-        "region": region_json(scope.region),
-        "keys": keys,
-        "unreadable": list(scope.unreadable),
-        "any_numbers": scope.any_numbers,
-        "of_groups": scope.of_groups,
-    }
-
-
-def scope_of_json(said: Json) -> ReleaseScope:
-    """The scope that `scope_json` wrote."""
-    given = read_mapping(said)
-    keys = [
-        GroupKey(
-            read_string(one["text"]),
-            None if one["axis"] is None else axis_of_json(one["axis"]),
-            None
-            if one["values"] is None
-            else tuple(map(value_of_json, read_sequence(one["values"]))),
-            None
-            if one["cells"] is None
-            else tuple(map(cells_of_json, read_sequence(one["cells"]))),
-        )
-        for one in map(read_mapping, read_sequence(given["keys"]))
-    ]
-    return ReleaseScope(
-        read_string(given["shape"]),
-        frozenset(map(read_string, read_sequence(given["tables"]))),
-        region_of_json(given["region"]),
-        tuple(keys),
-        tuple(map(read_string, read_sequence(given["unreadable"]))),
-        any_numbers=given.get("any_numbers") is True,
-        of_groups=given.get("of_groups") is True,
-    )

@@ -19,7 +19,7 @@ from gateway.noise.combined_noise import noise_json, noise_of_json
 from gateway.noise.drawn_choices import Span
 from gateway.noise.exponential import Choice as Selecting
 from gateway.noise.exponential import PureSelection, Selection
-from gateway.regions.scope import scope_json, scope_of_json
+from gateway.regions.scope_json import scope_json, scope_of_json
 from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content, Key
 from gateway.units import Epsilon, UnitError
 

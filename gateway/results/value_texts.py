@@ -17,7 +17,7 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.intervals.exact_formulas import Ratios, evaluate_curve, evaluate_ratios
 from gateway.noise.add_noise import NoisyTable
-from gateway.plan.sql_text import decimal_sql
+from gateway.plan.sql_text import decimal_sql, is_decimal
 from gateway.sensitivity.choices import Chosen
 from gateway.sensitivity.formulas import CurveFormula, Formula, Linear
 
@@ -46,17 +46,9 @@ def key_text(value: Value | None) -> str | None:
 
 def cell_text(value: Value | None) -> str | None:
     """The text of a public value: exact, if that is a decimal number."""
-    if isinstance(value, Fraction) and not _is_decimal(value):
+    if isinstance(value, Fraction) and not is_decimal(value):
         return number_text(value)
     return key_text(value)
-
-
-def _is_decimal(value: Fraction) -> bool:
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1
 
 
 def key_texts(values: Iterable[Value | None]) -> list[str | None]:

@@ -15,7 +15,8 @@ from gateway.bounding.time_zone import fold_moments
 from gateway.errors import Refusal
 from gateway.plan.aggregates import Aggregate
 from gateway.regions import resolved_plan as followed
-from gateway.regions.scope import aggregate_scopes, normal_text, scope_json, scope_of, scope_of_json
+from gateway.regions.scope import aggregate_scopes, normal_text, scope_of
+from gateway.regions.scope_json import scope_json, scope_of_json
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.analyze import analyze_release
 

@@ -9,7 +9,8 @@ from regions.ward import plan_of, scope, where
 from gateway.overlap.person_numbers import compared_numbers, numbers_of
 from gateway.regions.names import region_text
 from gateway.regions.region import EVERYTHING
-from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_json, scope_of_json
+from gateway.regions.scope import ReleaseScope, aggregate_scopes
+from gateway.regions.scope_json import scope_json, scope_of_json
 
 _EXISTS = "SELECT COUNT(*) FROM patients p WHERE income > 1000 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id{})"
 _RICH = where("income > 1000")

@@ -28,7 +28,7 @@ from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.catalog.proofs import TableProof
 from gateway.regions.partition_cells import MOST_CELLS, confining_cells, partition_of
-from gateway.regions.scope import scope_json, scope_of_json
+from gateway.regions.scope_json import scope_json, scope_of_json
 
 
 def _without(*names: str, table: Table = PATIENTS) -> Dataset:

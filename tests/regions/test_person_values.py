@@ -10,7 +10,8 @@ from regions.ward import plan_of, scope, where
 from gateway.overlap.history import History, PriorRelease, comparable_indexes
 from gateway.regions.names import region_text
 from gateway.regions.region import EVERYTHING, Region
-from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_json, scope_of_json
+from gateway.regions.scope import ReleaseScope, aggregate_scopes
+from gateway.regions.scope_json import scope_json, scope_of_json
 
 _DEAR = where("cost > 1000", "visits")
 _RICH = where("income > 1000")

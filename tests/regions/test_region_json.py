@@ -15,7 +15,7 @@ from samples import draws
 from gateway.catalog.values import Value, value_json, value_of_json
 from gateway.json_form import InvalidJson
 from gateway.regions.region import Region, region_json, region_of_json
-from gateway.regions.scope import scope_json, scope_of_json
+from gateway.regions.scope_json import scope_json, scope_of_json
 
 _STATEMENTS = [
     "SELECT COUNT(*) FROM patients",

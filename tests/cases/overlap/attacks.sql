@@ -1681,3 +1681,128 @@ SELECT COUNT(*) FROM visits WHERE cost > 5 AND coalesce(diagnosis, '') <> 'none'
 -- title: all but one income, as distinct persons of a key that divides nothing
 SELECT COUNT(*) FROM patients;
 SELECT v.visit_date >= DATE '1900-01-01' AS k, COUNT(DISTINCT p.patient_id) FROM patients p JOIN visits v USING (patient_id) WHERE income <> 52311 GROUP BY 1;
+-- title: the largest cost, and twice the largest cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 2000.02) t;
+
+-- title: the largest cost, and the largest with 0 for NULL
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(coalesce(cost, 0)) > 1000.01) t;
+
+-- title: the largest cost, and the least of the negative costs
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING -MIN(-cost) > 1000.01) t;
+
+-- title: the largest cost, and the largest of costs that every visit has
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) FILTER (WHERE cost >= 0) > 1000.01) t;
+
+-- title: the largest cost, and the largest of costs that are cut where it does not matter
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(least(cost, 4000)) > 1000.01) t;
+
+-- title: the largest cost, and whether there is a visit that costs more
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING BOOL_OR(cost > 1000.01)) t;
+
+-- title: the largest cost, and the number of visits that cost more
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(CASE WHEN cost > 1000.01 THEN 1 END) >= 1) t;
+
+-- title: the only cost as the largest, and as the sum
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) = 1 AND MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) = 1 AND SUM(cost) > 1000.01) t;
+
+-- title: sums of costs, and of twice the costs
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost * 2) > 20000.02) t;
+
+-- title: sums of costs, and of costs in two halves of one value
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(CASE WHEN cost < 2500 THEN cost ELSE cost + 0 END) > 10000.01) t;
+
+-- title: sums of costs, and of costs times what is always 1
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost * (cost >= 0)::int) > 10000.01) t;
+
+-- title: sums of three costs, and with one more for each
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) = 3 AND SUM(cost) > 6000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) = 3 AND SUM(cost + 1) > 6003.01) t;
+
+-- title: means of costs, and of one more
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING AVG(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING AVG(cost + 1) > 1001.01) t;
+
+-- title: three visits, in two words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) = 3 AND MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(1) = 3 AND MAX(cost) > 1000.01) t;
+
+-- title: the least and the largest cost, in other words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(cost) < 10 AND MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(coalesce(cost, 0)) < 10 AND MAX(cost) > 1000.01) t;
+
+-- title: the largest cost or visits that nobody has, in other words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000 OR COUNT(*) > 9) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 2000.02 OR COUNT(*) > 9) t;
+
+-- title: the largest cost in a window, in other words
+SELECT COUNT(*) FROM (SELECT MAX(cost) OVER (PARTITION BY patient_id) AS m FROM visits) t WHERE m > 1000;
+SELECT COUNT(*) FROM (SELECT MAX(cost * 2) OVER (PARTITION BY patient_id) AS m FROM visits) t WHERE m > 2000.02;
+
+-- title: the largest cost in HAVING, and in a window
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(DISTINCT patient_id) FROM (SELECT patient_id, MAX(cost) OVER (PARTITION BY patient_id) AS m FROM visits) t WHERE m > 1000.01;
+
+-- title: the cost before, in other words
+SELECT COUNT(*) FROM (SELECT LAG(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE l > 1000;
+SELECT COUNT(*) FROM (SELECT LAG(cost * 2) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS l FROM visits) t WHERE l > 2000.02;
+
+-- title: the largest cost in a scalar subquery, in other words
+SELECT COUNT(*) FROM patients p WHERE (SELECT MAX(cost) FROM visits v WHERE v.patient_id = p.patient_id) > 1000;
+SELECT COUNT(*) FROM patients p WHERE (SELECT MAX(cost * 2) FROM visits v WHERE v.patient_id = p.patient_id) > 2000.02;
+
+-- title: the largest cost behind IN, in other words
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000);
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 2000.02);
+
+-- title: the largest cost in a CASE, in other words
+SELECT SUM(CASE WHEN m > 1000 THEN 1 ELSE 0 END) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+SELECT SUM(CASE WHEN m > 1000.01 THEN 1 ELSE 0 END) FROM (SELECT patient_id, MAX(coalesce(cost, 0)) AS m FROM visits GROUP BY 1) t;
+
+-- title: the largest cost in a key, in other words
+SELECT m > 1000, COUNT(*) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t GROUP BY 1;
+SELECT m > 2000.02, COUNT(*) FROM (SELECT patient_id, MAX(cost * 2) AS m FROM visits GROUP BY 1) t GROUP BY 1;
+
+-- title: the largest cost, and the dearest visit
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits ORDER BY patient_id, cost DESC) t WHERE cost > 1000.01;
+
+-- title: sums of days of sums, in other words
+SELECT COUNT(*) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t WHERE s > 1000;
+SELECT COUNT(*) FROM (SELECT patient_id, SUM(s) AS s FROM (SELECT patient_id, visit_date, SUM(coalesce(cost, 0)) AS s FROM visits GROUP BY 1, 2) d GROUP BY 1) t WHERE s > 1000.01;
+
+-- title: dear visits, and people whose largest cost is a cent more
+SELECT COUNT(*) FROM visits WHERE cost >= 308.71;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 308.71) t;
+
+-- title: incomes, and the sum of the only income
+SELECT COUNT(*) FROM patients WHERE income >= 52311;
+SELECT COUNT(*) FROM (SELECT patient_id, SUM(income) AS s FROM patients GROUP BY 1) t WHERE s > 52311;
+
+-- title: the largest cost or one cost alone, in other words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000 OR COUNT(DISTINCT cost) = 1) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 2000.02 OR COUNT(DISTINCT cost + 0) = 1) t;
+
+-- title: sums of costs, and over a union with a side of nobody
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(*) FROM (
+  SELECT patient_id FROM (SELECT patient_id, cost FROM visits UNION ALL SELECT patient_id, cost FROM visits WHERE cost < 0) u
+  GROUP BY 1 HAVING SUM(cost) > 10000.01
+) t;
+
+-- title: sums of costs, and in a window of all rows that has an order
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 10000) t;
+SELECT COUNT(DISTINCT patient_id) FROM (
+  SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS s
+  FROM visits
+) t WHERE s > 10000.01;

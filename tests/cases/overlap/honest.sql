@@ -792,3 +792,36 @@ SELECT AVG(cost) FROM visits WHERE diagnosis <> 'flu' AND cost > 100;
 SELECT AVG(cost) FROM visits WHERE diagnosis <> 'flu' AND cost > 200;
 SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE diagnosis <> 'flu' GROUP BY 1;
 SELECT diagnosis, COUNT(DISTINCT patient_id) FROM visits GROUP BY 1;
+-- title: people by their costs: the largest, the sum, the mean, beside the visits
+SELECT COUNT(*) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) FILTER (WHERE cost > 1000) >= 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING AVG(cost) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 5000 AND COUNT(*) > 3) t;
+
+-- title: people who came first or last in a time
+SELECT COUNT(*) FROM visits WHERE visit_date < DATE '2024-06-01';
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(visit_date) < DATE '2024-06-01') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(visit_date) >= DATE '2024-06-01') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(visit_date) > DATE '2024-09-30') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(visit_date) - MIN(visit_date) >= 365) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) > 1 AND MAX(visit_date) - MIN(visit_date) < 30) t;
+
+-- title: classes of numbers of people, with choices inside
+SELECT AVG(n), AVG(s), AVG(m) FROM (SELECT patient_id, COUNT(*) AS n, SUM(cost) AS s, MAX(cost) AS m FROM visits GROUP BY 1) t;
+SELECT CASE WHEN s < 100 THEN 'low' WHEN s < 1000 THEN 'mid' ELSE 'high' END, COUNT(*) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) t GROUP BY 1;
+SELECT CASE WHEN m < 100 THEN 'low' WHEN m < 1000 THEN 'mid' ELSE 'high' END, COUNT(*) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t GROUP BY 1;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(CASE WHEN diagnosis = 'flu' THEN cost ELSE 0 END) > 500) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(coalesce(cost, 0)) > 2000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost / 100) > 30) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(least(cost, 500)) > 1000) t;
+
+-- title: numbers of people with the same threshold, in several words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) > 3) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(cost) > 3) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(DISTINCT visit_date) > 3) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 500) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 1000) t;
+SELECT COUNT(*) FROM patients p WHERE (SELECT MAX(cost) FROM visits v WHERE v.patient_id = p.patient_id) > 500;
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost > 500);
