@@ -30,6 +30,8 @@ _BENDS: Final = (1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.45, 0.3)
 _LONGEST: Final = 14
 """A curve has so many buckets: it ends at 90 times the norm that it begins with."""
 _FEWEST: Final = 0.5  # units: a bucket with fewer is empty
+_LEAST: Final = 1e-3  # units: noise is taken to be no smaller than this
+_UNLIKELY: Final = 1e-6  # of the likeliest curve: those below it are left out
 _MANY: Final = 6.0
 """A bucket of so many standard deviations of noise has many units."""
 _BEGINNINGS: Final = 3
@@ -64,29 +66,35 @@ def likely_norms(histogram: NormHistogram, cells: int) -> LikelyNorms:
     if not histogram.visible:
         raise ValueError("no bucket of the histogram stands out of its noise")
     released = np.array([each / histogram.unit for each in histogram.units])
-    beginnings = _beginnings(released[: histogram.visible], histogram.std)
-    found = [_fitted(released, first, histogram.std) for first in beginnings]
+    found = [
+        _fitted(released, first, last, histogram.std)
+        for last, first in _beginnings(released[: histogram.visible], histogram.std)
+    ]
+    units = np.concatenate([units for units, _ in found])
     weights = np.concatenate([weights for _, weights in found])
+    likely = weights > _UNLIKELY * weights.max()
     norms = np.array([norm_of(place) for place in range(BUCKETS)])
     rows = np.array([histogram.rows_of(place) for place in range(BUCKETS)])
     return LikelyNorms(
-        np.concatenate([units for units, _ in found]),
-        weights / weights.sum(),
+        units[likely],
+        weights[likely] / weights[likely].sum(),
         norms,
         np.minimum(rows, norms * sqrt(cells)),
     )
 
 
-def _beginnings(visible: Floats, std: float) -> list[int]:
-    """The buckets that curves begin at; they fall, so none has fewer units than the next one."""
+def _beginnings(visible: Floats, std: float) -> list[tuple[int, int]]:
+    """The last bucket with many units, beside each one that curves begin at; they fall, so none has fewer units than the next."""
     many = np.flatnonzero(visible >= _MANY * std)
-    found = [int(many[-1] if many.size else visible.argmax())]
-    while len(found) < _BEGINNINGS and found[-1] and visible[found[-1] - 1] >= visible[found[-1]]:
-        found.append(found[-1] - 1)
+    last = first = int(many[-1] if many.size else visible.argmax())
+    found = [(last, first)]
+    while len(found) < _BEGINNINGS and first and visible[first - 1] >= visible[first]:
+        first -= 1
+        found.append((last, first))
     return found
 
 
-def _fitted(released: Floats, first: int, std: float) -> tuple[Floats, Floats]:
+def _fitted(released: Floats, first: int, last: int, std: float) -> tuple[Floats, Floats]:
     """The units by curve and bucket, of curves that begin at this bucket, and their weights with the sum 1."""
     tail, curves = released[first:], _curves()[:, : BUCKETS - first]
     squares = (curves * curves).sum(axis=1)
@@ -94,11 +102,11 @@ def _fitted(released: Floats, first: int, std: float) -> tuple[Floats, Floats]:
     fitted = scales[:, np.newaxis] * curves
     misfits = ((tail - fitted) ** 2).sum(axis=1)
     # a curve stands for all scales of it, each as likely before as any other
-    logs = -misfits / (2 * _DOUBT * std**2) - np.log(squares) / 2
+    logs = -misfits / (2 * _DOUBT * max(std, _LEAST) ** 2) - np.log(squares) / 2
     weights = np.exp(logs - logs.max())
     units = np.empty((len(curves), BUCKETS))
-    units[:, :first] = released[:first]
-    units[:, first:] = np.where(fitted < _FEWEST, 0.0, fitted)
+    units[:, : last + 1] = released[: last + 1]
+    units[:, last + 1 :] = np.where(fitted < _FEWEST, 0.0, fitted)[:, last + 1 - first :]
     return units, weights / weights.sum()
 
 

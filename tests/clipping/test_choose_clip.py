@@ -270,3 +270,9 @@ def test_noise_of_cells_is_refused_when_there_is_none(cells: int, std: float) ->
     """Without noise every clip would be too small."""
     with pytest.raises(ValueError, match="a release has"):
         CellNoise(cells, std)
+
+
+def test_clip_follows_the_histogram_when_there_is_hardly_any_noise() -> None:
+    """Of a huge price noise is nearly nothing, and nothing is guessed behind what is there."""
+    exact = histogram({0: 900, 4: 50, 9: 3}, noise=DiscreteGaussian(Fraction(1, 10**40)))
+    assert best(exact, CellNoise(10, 1e-9)) == 2**9
