@@ -114,7 +114,7 @@ def plugged_in(released: NormHistogram, noise: CellNoise) -> int:
         drawn = measure.weight * noise.std * sqrt(square) * noise.cells
         return float((lost**2 + drawn**2) / (units @ rows) ** 2)
 
-    return min(SQUARES, key=error)
+    return int(min(SQUARES, key=error))
 
 
 @for_each(("groups", "measure"), [(3, "count"), (3, "sum"), (40, "count"), (40, "sum")])
