@@ -51,13 +51,15 @@ class LikelyNorms:
 
     def total(self) -> Floats:
         """All rows, for each curve; one at least."""
-        found: Floats = np.maximum(self.units @ self.rows, 1.0)
+        found: Floats = np.maximum((self.units * self.rows).sum(axis=1), 1.0)
         return found
 
     def lost(self, clips: Floats) -> Floats:
         """The rows that weights take away, for each curve and clip. Noise below zero may outweigh the rest, but no clip adds rows."""
         kept = np.minimum(1.0, clips[:, np.newaxis] / self.norms)
-        found: Floats = np.maximum(self.units @ ((1 - kept) * self.rows).T, 0.0)
+        # not by `@`, whose threads would make the last digits, and so a tie of two clips, depend on the machine's load
+        taken = np.einsum("ij,kj->ik", self.units, (1 - kept) * self.rows)
+        found: Floats = np.maximum(taken, 0.0)
         return found
 
 
