@@ -3,7 +3,7 @@ PYTHON ?= python3
 # one more than there are cores: many tests wait for a server
 WORKERS ?= $(shell cores=$$(nproc 2>/dev/null) && echo $$((cores + 1)) || echo auto)
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse unit_paths utility
+BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse unit_paths utility histograms
 SECONDS ?= 60
 ANSWERS ?= 10000
 # make e2e SUITES=tests/wire: without those that need Java, Node or Superset

@@ -22,6 +22,8 @@ _SEEN_APART: Final = Fraction(3, 100_000)
 """The same behind empty buckets, of which there are many: four standard deviations."""
 _GAP: Final = 2
 _EVEN: Final = 0.5
+_NEAR: Final = 0.5
+"""What a bucket beside says of a spread, beside the bucket itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +84,25 @@ class NormHistogram:
 
     def rows_of(self, place: int) -> float:
         """The rows of a unit in this bucket; beyond the visible ones rows spread as in the last of these."""
-        return float(norm_of(place) ** (1 + self._spread(place)))
+        return float(norm_of(place) ** (1 + self._spread[min(place, max(0, self.visible - 1))]))
 
     @cached_property
     def _units(self) -> Sequence[float]:
         return [each / self.unit for each in self.units]
 
-    def _spread(self, place: int) -> float:
-        """The mean spread of the bucket, or of the nearest one below it that tells it."""
+    @cached_property
+    def _spread(self) -> Sequence[float]:
+        """The mean spread of units in the visible buckets, those around it included: fewer the farther, since one alone is noisy."""
         if self.spreads is None:
-            return 0.0
-        for one in range(min(place, self.visible - 1), 0, -1):
-            if self._units[one] >= self.seen:
-                return min(1.0, max(0.0, self.spreads[one] / self.units[one] + _EVEN))
-        return _EVEN
+            return [0.0] * BUCKETS
+        found = [_EVEN] * BUCKETS
+        for place in range(1, self.visible):
+            near = [(one, _NEAR ** abs(one - place)) for one in range(1, self.visible)]
+            units = sum(weight * max(0.0, self._units[one]) for one, weight in near)
+            above = sum(weight * self.spreads[one] / self.unit for one, weight in near)
+            if units > 0:
+                found[place] = min(1.0, max(0.0, above / units + _EVEN))
+        return found
 
 
 def norm_of(place: int) -> float:

@@ -97,6 +97,18 @@ POPULATIONS: Final[Mapping[str, Callable[[], Population]]] = {
     "retail by category": lambda: _retail(12),
     "retail by month": lambda: _retail(84),
 }
+
+
+def orders(groups: int) -> Population:
+    """Few customers order hundreds of times, half of it in a department of their own."""
+    random = np.random.default_rng(5)
+    often = random.lognormal(0, 1.2, 10_000)
+    units = random.choice(often.size, 100_000, p=often / often.sum())
+    own, drawn = random.integers(0, groups, often.size), random.integers(0, groups, units.size)
+    departments = np.where(random.random(units.size) < 0.5, own[units], drawn)
+    return _population(units, departments, random.lognormal(4, 0.7, units.size), 500)
+
+
 MEASURES: Final = ("count", "sum", "mean")
 
 

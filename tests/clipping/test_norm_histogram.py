@@ -2,10 +2,12 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from clipping.populations import Population, Question, exact_histogram
 from laws import for_each
 from numpy import array
+from samples import draws
 
 from gateway.clipping.norm_histogram import NormHistogram, norm_of
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
@@ -80,12 +82,39 @@ def test_rows_of_a_unit_are_its_norm_under_laplace_noise() -> None:
     assert read.buckets[2].rows == read.buckets[2].norm
 
 
-def test_spread_of_a_bucket_that_does_not_stand_out_is_that_of_one_below() -> None:
+def test_spread_of_a_bucket_is_that_of_those_around_it_when_it_does_not_stand_out() -> None:
     """A quotient of noise says nothing."""
     read = NormHistogram(filled({4: 90, 6: -1}), filled({4: 45, 6: 30}), GAUSSIAN)
-    assert read.rows_of(6) == pytest.approx(norm_of(6) ** 2)
-    assert read.rows_of(40) == pytest.approx(norm_of(40) ** 2)
-    assert read.rows_of(3) == pytest.approx(norm_of(3) ** 1.5)
+    for place in (3, 6, 40):
+        assert read.rows_of(place) == pytest.approx(norm_of(place) ** 2)
+
+
+def test_spread_of_a_bucket_leans_on_its_neighbours_by_their_units() -> None:
+    """A bucket beside it counts half: many units there say more than a few here, and few say little."""
+    read = NormHistogram(filled({4: 1_000, 5: 10}), filled({4: 250, 5: -5}), GAUSSIAN)
+    assert read.rows_of(4) == pytest.approx(norm_of(4) ** (1 + 0.5 + 247.5 / 1_005))
+    assert read.rows_of(5) == pytest.approx(norm_of(5) ** (1 + 0.5 + 120 / 510))
+
+
+def test_spreads_of_far_buckets_vary_little_with_the_noise() -> None:
+    """The last visible bucket alone would say anything between one group and all of them."""
+    rng = np.random.default_rng(4)
+    noise = DiscreteGaussian(Fraction((30 * UNIT) ** 2))
+    exact = {0: 2_000, 2: 1_500, 4: 1_000, 6: 500, 8: 150}
+    around, alone = [], []
+    for _ in range(draws(100)):
+        units, spreads = (
+            tuple(
+                round(UNIT * (scale * exact.get(place, 0) + 30 * rng.standard_normal()))
+                for place in range(BUCKETS)
+            )
+            for scale in (1.0, 0.1)
+        )
+        read = NormHistogram(units, spreads, noise)
+        around.append(np.log(read.rows_of(8)) / np.log(norm_of(8)) - 1.5)
+        alone.append(spreads[8] / units[8])
+    assert np.std(around) < 0.6 * np.std(alone)
+    assert np.mean(around) == pytest.approx(0.1, abs=0.04)
 
 
 def test_norm_of_a_bucket_lies_inside_of_it() -> None:
