@@ -27,7 +27,7 @@ from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import AnalyzedQuery
 from gateway.requests.request import Answer, Estimate, NoticeDetail
 from gateway.results.clipped_scopes import clipped_scopes
-from gateway.stages.analyze import analyze_query
+from gateway.stages.analyze import ChosenClips, analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
 from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
@@ -36,7 +36,6 @@ from gateway.stages.clips import (
     WantedHistogram,
     add_histograms,
     by_part,
-    choose_clips,
     find_wanted,
     held_histogram,
     is_worth,
@@ -52,6 +51,7 @@ from gateway.stages.finish import (
     pass_through,
     require_query,
 )
+from gateway.stages.held_clips import clip_query
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.purchase import Bill, Released
 from gateway.stages.quote import Awaited, Moved, forecast_query, quote_query
@@ -168,7 +168,8 @@ def _clip_query(
         if histogram is None:
             break
         served.append((one, histogram))
-    return _with_clips(services, dataset, bound, query, served), tuple(bought)
+    # the estimate told the whole price for what is clipped by histograms that are new
+    return _with_clips(services, dataset, bound, query, served, held=False), tuple(bought)
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def _clips_at_hand(
                 missing.append(one)
         elif isinstance(found, NormHistogram):
             served.append((one, found))
-    clipped = _with_clips(services, dataset, bound, query, served)
+    clipped = _with_clips(services, dataset, bound, query, served, held=True)
     return _Clipped(clipped, tuple(served), tuple(missing))
 
 
@@ -206,12 +207,27 @@ def _with_clips(
     bound: BoundQuery,
     query: AnalyzedQuery,
     served: Sequence[tuple[WantedHistogram, NormHistogram]],
+    *,
+    held: bool,
 ) -> AnalyzedQuery:
-    if not served:
-        return query
-    chosen = choose_clips(query, served, services.journal)
-    clipped = analyze_query(bound, dataset, chosen) if chosen else query
-    return replace(clipped, histograms=by_part(served))
+    """The query with clips of releases that are `held`, and where there are none with the best ones."""
+    histograms = by_part(served)
+
+    def clipped(chosen: ChosenClips) -> AnalyzedQuery:
+        found = analyze_query(bound, dataset, chosen) if chosen else query
+        return replace(found, histograms=histograms) if histograms else found
+
+    return clip_query(
+        query,
+        served,
+        clipped,
+        cache=services.caches[query.policy.name],
+        journal=services.journal,
+        proven=dataset.proofs.now(),
+        now=services.now(),
+        repeats=services.repeats.of(dataset),
+        held=held,
+    )
 
 
 def _held(
