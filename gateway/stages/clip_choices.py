@@ -52,6 +52,8 @@ class ClipChoice:
         The best clip is the smaller, the wider the noise is. So all clips are near that lie between the best ones of noise
         that is `tolerance` times as wide as bought and as narrow as held. docs/proofs/clip_choice.md#held-clips
         """
+        if scale > tolerance:
+            return False
         least, most = self.square(tolerance), self.square(scale / tolerance)
         return least is not None and most is not None and least <= square <= most
 

@@ -139,7 +139,7 @@ def test_lower_price_is_answered_from_the_held_release(there: Asked) -> None:
     first = there.ask(sql, epsilon="28")
     for epsilon in ("28", "12", "4"):
         told, again = there.estimate(sql, epsilon), there.ask(sql, epsilon=epsilon)
-        assert (again.reused, again.charged.value) == (CacheUse.SAME, 0)
+        assert (again.reused, again.charged.value) == (CacheUse.SAME, Fraction(0))
         assert told.price.value == 0
         assert (again.rows, limit(again)) == (first.rows, limit(first))
     assert limit(first) != _best(there, sql, "4")
@@ -149,7 +149,7 @@ def test_fewer_measures_are_answered_from_the_held_release(there: Asked) -> None
     """At the same price they would be more exact, so that without a named price nothing is charged."""
     first = there.ask(_YEARS.format("COUNT(cost) AS n, SUM(cost) AS s, COUNT(DISTINCT cost) AS d"))
     part = there.ask(_YEARS.format("COUNT(cost) AS n, SUM(cost) AS s"))
-    assert (part.reused, part.charged.value) == (CacheUse.SAME, 0)
+    assert (part.reused, part.charged.value) == (CacheUse.SAME, Fraction(0))
     assert limit(part) == limit(first)
     named = there.ask(_YEARS.format("COUNT(cost) AS n, SUM(cost) AS s"), epsilon="20")
     assert 0 < named.charged.value < PRICE
@@ -161,7 +161,7 @@ def test_measures_that_are_the_same_are_answered_from_the_held_release(there: As
     for form in (_YEARS, _MONTHS):
         first = there.ask(form.format("COUNT(cost) AS n, SUM(cost) AS s"))
         mean = there.ask(form.format("AVG(cost) AS a"))
-        assert (mean.reused, mean.charged.value) == (CacheUse.SAME, 0)
+        assert (mean.reused, mean.charged.value) == (CacheUse.SAME, Fraction(0))
         assert limit(mean) == limit(first) > _best(there, form.format("AVG(cost) AS a"))
 
 
@@ -208,7 +208,11 @@ def test_clip_that_is_far_from_the_best_one_is_kept_for_repeats_alone(there: Ask
     first = there.ask(_COUNT, epsilon="1")
     there.ask(_YEARS.format("SUM(cost) AS s"))
     again = there.ask(_COUNT, epsilon="1")
-    assert (again.rows, again.charged.value, limit(again)) == (first.rows, 0, limit(first))
+    assert (again.rows, again.charged.value, limit(again)) == (
+        first.rows,
+        Fraction(0),
+        limit(first),
+    )
     better = there.ask(_COUNT, epsilon="1.2")
     assert better.charged.value == Fraction(6, 5)
     assert limit(better) < limit(first)
