@@ -32,12 +32,10 @@ from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
 from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
 from gateway.stages.clips import (
-    Unsold,
     WantedHistogram,
     add_histograms,
     by_part,
     find_wanted,
-    held_histogram,
     is_worth,
     read_histogram,
     with_histograms,
@@ -52,6 +50,7 @@ from gateway.stages.finish import (
     require_query,
 )
 from gateway.stages.held_clips import clip_query
+from gateway.stages.histogram_offers import find_offer
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.purchase import Bill, Released
 from gateway.stages.quote import Awaited, Moved, forecast_query, quote_query
@@ -190,11 +189,10 @@ def _clips_at_hand(
     """
     served, missing = [], []
     buying = query.question.request.accuracy is None
-    for one in find_wanted(query, dataset):
-        found = _held(services, dataset, one)
+    for wanted in find_wanted(query, dataset):
+        one, found = find_offer(services, dataset, wanted, buying=buying)
         if found is None:
-            if buying and not dataset.failures.has(query.subject, one.over, services.now()):
-                missing.append(one)
+            missing.append(one)
         elif isinstance(found, NormHistogram):
             served.append((one, found))
     clipped = _with_clips(services, dataset, bound, query, served, held=True)
@@ -230,31 +228,6 @@ def _with_clips(
     )
 
 
-def _held(
-    services: Services, dataset: ServedDataset, wanted: WantedHistogram
-) -> NormHistogram | Unsold | None:
-    """The histogram if reading it costs nothing and tells nobody anything new; None if it can be bought."""
-    query, cache = wanted.query, services.caches[wanted.query.policy.name]
-    repeats = services.repeats.of(dataset)
-    try:
-        quote = quote_query(
-            query,
-            cache=cache,
-            journal=services.journal,
-            proven=dataset.proofs.now(),
-            now=services.now(),
-            limit_s=services.limit_s,
-            repeats=repeats,
-        )
-    except Awaited:
-        return None
-    except Refusal:
-        return Unsold()  # also of a suspended subject, to whom earlier answers are given
-    if quote.charges or quote.events:
-        return None
-    return held_histogram(query, quote, cache, repeats)
-
-
 def _can_buy(
     services: Services,
     dataset: ServedDataset,
@@ -281,7 +254,8 @@ def _can_buy(
             )
             prepare_query(quote, source)
         except (Moved, Awaited):
-            return True
+            # not audited yet: what the conditions of the query select is not counted before
+            return all(one.instead is None for one in there.missing)
         except Refusal:
             return False  # here, too
     return quote.charges

@@ -78,16 +78,26 @@ class ClippedPart:
 
 @dataclass(frozen=True)
 class WantedHistogram:
-    """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts."""
+    """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts.
+
+    `instead` is the one of all rows, where this one is of those under the conditions of the statement.
+    """
 
     query: AnalyzedQuery
     rows: Aggregate
     parts: tuple[ClippedPart, ...]
+    instead: "WantedHistogram | None" = None
 
     @property
     def over(self) -> str:
         """Its tables and keys, as analysts read them."""
-        return scope_text(self.rows)
+        return _over(self.rows, filtered=self.instead is not None)
+
+    def with_part(self, place: int, part: Analysis) -> "WantedHistogram":
+        """The same, for one more part."""
+        one = ClippedPart(place, part, part.plan.child == self.rows.child)
+        instead = None if self.instead is None else self.instead.with_part(place, part)
+        return replace(self, parts=(*self.parts, one), instead=instead)
 
     def serves(self, rows: Aggregate) -> bool:
         """Whether it is the histogram of these rows, too."""
@@ -109,16 +119,35 @@ def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHis
         if step.whole is None or not can_count_norms(step.whole):
             continue
         for part in filter(needs_norms, release.parts):
-            sold = _sold(query, dataset, step.whole, part)
-            one = ClippedPart(place, part, part.plan.child == sold.rows.child)
-            known = next((at for at, each in enumerate(found) if each.serves(sold.rows)), None)
-            if known is None and len(found) == _MOST_WANTED:
-                continue  # a statement with more grouping sets has the declared clip in the others
-            if known is None:
-                found.append(WantedHistogram(_query_of(query, dataset, sold), sold.rows, (one,)))
-            else:
-                found[known] = replace(found[known], parts=(*found[known].parts, one))
+            one = _wanted(query, dataset, step, part)
+            known = next((at for at, each in enumerate(found) if each.serves(one.rows)), None)
+            if known is not None:
+                found[known] = found[known].with_part(place, part)
+            elif len(found) < _MOST_WANTED:
+                # a statement with more grouping sets has the declared clip in the others
+                found.append(one.with_part(place, part))
     return tuple(found)
+
+
+def _wanted(
+    query: AnalyzedQuery, dataset: ServedDataset, step: Release, part: Analysis
+) -> WantedHistogram:
+    """The histogram for a part, without it: of all rows, or where the policy says so of those that the statement selects."""
+    if step.whole is None:
+        raise BrokenPlan("a release before its rows are permitted")
+    sold = _sold(query, dataset, step.whole, part)
+    of_all = WantedHistogram(_query_of(query, dataset, sold), sold.rows, ())
+    if not dataset.policy.clipping.exact or not can_count_norms(step.plan):
+        return of_all
+    exact = _sold(query, dataset, step.plan, part)
+    if exact.rows.child == sold.rows.child:
+        return of_all
+    query = _query_of(query, dataset, exact, filtered=True)
+    return WantedHistogram(query, exact.rows, (), of_all)
+
+
+def _over(rows: Aggregate, *, filtered: bool) -> str:
+    return f"{scope_text(rows)}, filtered" if filtered else scope_text(rows)
 
 
 def _sold(
@@ -176,12 +205,14 @@ def _rows_of(
     return Aggregate(folded.child, (), (), ((),)) if constant_per_unit(grouped) else grouped
 
 
-def _query_of(query: AnalyzedQuery, dataset: ServedDataset, sold: SoldHistogram) -> AnalyzedQuery:
+def _query_of(
+    query: AnalyzedQuery, dataset: ServedDataset, sold: SoldHistogram, *, filtered: bool = False
+) -> AnalyzedQuery:
     """The query that buys a histogram."""
     price = dataset.policy.clipping.price
     request = replace(
         query.question.request,
-        sql=f"-- histogram of norms: {scope_text(sold.rows)}",
+        sql=f"-- histogram of norms: {_over(sold.rows, filtered=filtered)}",
         epsilon=price,
         accuracy=None,
         idempotency=None,
