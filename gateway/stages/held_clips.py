@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from math import log2, sqrt
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from gateway.clipping.served_histogram import PartKey
 from gateway.engines.catalog.proofs import TableProof
@@ -56,6 +56,8 @@ Clipping: TypeAlias = Callable[[ChosenClips], AnalyzedQuery]
 """The query with these clips."""
 Squares: TypeAlias = Mapping[PartKey, int]
 """c² by part; a part that is not there has the declared clip."""
+_MOST_TRIED: Final = 64
+"""So many held clips are tried for a statement, each with a plan of its own: a count, never a clock."""
 
 
 def clip_query(  # noqa: PLR0913 - a query, and what its clips depend on
@@ -105,16 +107,19 @@ class _Holdings:
         around = ReuseContext(
             query, self.cache, self.basis, price, cost, self.now, self.now, own=True
         )
-        return plan_reuse(around)
+        plan = plan_reuse(around)
+        self._look_at(plan.oldest)
+        return plan
 
     def of(self, query: AnalyzedQuery, scope: ReleaseScope) -> Sequence[CacheEntry]:
         """Those that may have something of this scope, first the ones about the very same; the newest first."""
         subject = frozenset({query.subject})
         found = self.cache.helpful(scope, since=self.now - query.policy.max_age, members=subject)
-        times = [one.at for one in found]
-        if times:
-            self.oldest = min(times if self.oldest is None else [*times, self.oldest])
+        self._look_at(min((one.at for one in found), default=None))
         return [one for one in found if not self.cache.pending(one.release)]
+
+    def _look_at(self, at: datetime | None) -> None:
+        self.oldest = min(filter(None, (at, self.oldest)), default=None)
 
 
 @dataclass(frozen=True)
@@ -130,13 +135,14 @@ class _Trial:
         return self.plan.context.price.value * self.plan.parts[at].shares.cost
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Search:
-    """Looks for the clips of a query. `plain` is the query with declared clips."""
+    """Looks for the clips of a query. `plain` is the query with declared clips, `tried` counts clips that are not the best."""
 
     plain: AnalyzedQuery
     clipping: Clipping
     holdings: _Holdings
+    tried: int = 0
 
     def clips(self, served: Served, *, held: bool) -> ChosenClips:
         """The clips of the query; the best ones where no release that is `held` has another."""
@@ -149,7 +155,10 @@ class _Search:
         probe = self.holdings.plan(self.clipping(clips_of(best)))
         if not any(map(self._other_bounds, probe.parts)):
             return clips_of(best)
-        trial = self._trial(best)
+        try:
+            trial = self._trial(best)
+        except Refusal:
+            return clips_of(best)  # no price reaches the accuracy: the query itself says so
         for at, key in enumerate(_keys(self.plain)):
             trial = self._of_part(at, key, trial, choices.get(key))
         return clips_of(trial.squares)
@@ -183,6 +192,9 @@ class _Search:
         wished = _square(part)
         found = [best]
         for square in self._held(at, best):
+            if self.tried == _MOST_TRIED:
+                break
+            self.tried += 1
             changed = {one: value for one, value in best.squares.items() if one != key}
             if square is not None:
                 changed[key] = square
