@@ -27,7 +27,7 @@ from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import AnalyzedQuery
 from gateway.requests.request import Answer, Estimate, NoticeDetail
 from gateway.results.clipped_scopes import clipped_scopes
-from gateway.stages.analyze import analyze_query
+from gateway.stages.analyze import ChosenClips, analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import bind_query
 from gateway.stages.charge import (
@@ -38,13 +38,10 @@ from gateway.stages.charge import (
     require_new_key,
 )
 from gateway.stages.clips import (
-    Unsold,
     WantedHistogram,
     add_histograms,
     by_part,
-    choose_clips,
     find_wanted,
-    held_histogram,
     is_worth,
     read_histogram,
     with_histograms,
@@ -58,6 +55,8 @@ from gateway.stages.finish import (
     pass_through,
     require_query,
 )
+from gateway.stages.held_clips import clip_query
+from gateway.stages.histogram_offers import find_offer
 from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.purchase import Bill, Released
 from gateway.stages.quote import Awaited, Moved, forecast_query, quote_query
@@ -179,7 +178,8 @@ def _clip_query(
         if histogram is None:
             break
         served.append((one, histogram))
-    return _with_clips(services, dataset, bound, query, served)
+    # the estimate told the whole price for what is clipped by histograms that are new
+    return _with_clips(services, dataset, bound, query, served, held=False)
 
 
 @dataclass(frozen=True)
@@ -200,14 +200,13 @@ def _clips_at_hand(
     """
     served, missing = [], []
     buying = query.question.request.accuracy is None
-    for one in find_wanted(query, dataset):
-        found = _held(services, dataset, one)
+    for wanted in find_wanted(query, dataset):
+        one, found = find_offer(services, dataset, wanted, buying=buying)
         if found is None:
-            if buying and not dataset.failures.has(query.subject, one.over, services.now()):
-                missing.append(one)
+            missing.append(one)
         elif isinstance(found, NormHistogram):
             served.append((one, found))
-    clipped = _with_clips(services, dataset, bound, query, served)
+    clipped = _with_clips(services, dataset, bound, query, served, held=True)
     return _Clipped(clipped, tuple(served), tuple(missing))
 
 
@@ -217,37 +216,27 @@ def _with_clips(
     bound: BoundQuery,
     query: AnalyzedQuery,
     served: Sequence[tuple[WantedHistogram, NormHistogram]],
+    *,
+    held: bool,
 ) -> AnalyzedQuery:
-    if not served:
-        return query
-    chosen = choose_clips(query, served, services.journal)
-    clipped = analyze_query(bound, dataset, chosen) if chosen else query
-    return replace(clipped, histograms=by_part(served))
+    """The query with clips of releases that are `held`, and where there are none with the best ones."""
+    histograms = by_part(served)
 
+    def clipped(chosen: ChosenClips) -> AnalyzedQuery:
+        found = analyze_query(bound, dataset, chosen) if chosen else query
+        return replace(found, histograms=histograms) if histograms else found
 
-def _held(
-    services: Services, dataset: ServedDataset, wanted: WantedHistogram
-) -> NormHistogram | Unsold | None:
-    """The histogram if reading it costs nothing and tells nobody anything new; None if it can be bought."""
-    query, cache = wanted.query, services.caches[wanted.query.policy.name]
-    repeats = services.repeats.of(dataset)
-    try:
-        quote = quote_query(
-            query,
-            cache=cache,
-            journal=services.journal,
-            proven=dataset.proofs.now(),
-            now=services.now(),
-            limit_s=services.limit_s,
-            repeats=repeats,
-        )
-    except Awaited:
-        return None
-    except Refusal:
-        return Unsold()  # also of a suspended subject, to whom earlier answers are given
-    if quote.charges or quote.events:
-        return None
-    return held_histogram(query, quote, cache, repeats)
+    return clip_query(
+        query,
+        served,
+        clipped,
+        cache=services.caches[query.policy.name],
+        journal=services.journal,
+        proven=dataset.proofs.now(),
+        now=services.now(),
+        repeats=services.repeats.of(dataset),
+        held=held,
+    )
 
 
 def _can_buy(
@@ -276,7 +265,8 @@ def _can_buy(
             )
             prepare_query(quote, source)
         except (Moved, Awaited):
-            return True
+            # not audited yet: what the conditions of the query select is not counted before
+            return all(one.instead is None for one in there.missing)
         except Refusal:
             return False  # here, too
     return quote.charges

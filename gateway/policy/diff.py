@@ -176,6 +176,7 @@ def _clipping(before: Policy, after: Policy) -> Iterator[Change]:
         ("max_age", format_duration(was.max_age), format_duration(now.max_age)),
         ("default", _clip_default(was.default), _clip_default(now.default)),
         ("max", str(was.largest), str(now.largest)),
+        ("exact", str(was.exact).lower(), str(now.exact).lower()),
     ):
         if first != second:
             yield Change("changed", after.name, f"`clip.{label}` is {second}, was {first}")

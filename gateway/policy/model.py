@@ -293,13 +293,14 @@ class LimitsModel(Model):
 class ClipModel(Model):
     """The price of a histogram of norms and how long it serves; the clip without one, and the largest clip.
 
-    At a price of 0 no histogram is measured.
+    At a price of 0 no histogram is measured. `exact`: histograms of the rows that a statement selects.
     """
 
     price: AnyEpsilon | None = None
     max_age: Duration | None = None
     default: Annotated[int, *power_field("`default`", LARGEST_CLIP)] | None = None
     max: Annotated[int, *power_field("`max`", LARGEST_CLIP)] | None = None
+    exact: Choice = False
 
 
 class CountsModel(Model):

@@ -265,12 +265,14 @@ class Clipping:
 
     A released histogram of norms costs `price` and serves for `max_age`; where that is 0 none is measured. `default` is the clip without one, None for the
     norm of the rows and groups that are declared; `largest` is the largest that is ever chosen. Both are powers of two.
+    `exact`: a histogram is of the rows that a statement selects, not of all rows of its tables.
     """
 
     price: Epsilon
     max_age: timedelta
     default: int | None
     largest: int
+    exact: bool = False
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,11 @@ class ReuseContext:
         """The subjects whose answers are taken; None: everybody's."""
         return self.query.policy.given_to(self.query.subject)
 
+    @property
+    def looked_at(self) -> frozenset[str] | None:
+        """The subjects whose releases are looked at: where only its own are taken, others crowd none of them out."""
+        return frozenset({self.query.subject}) if self.own else self.members
+
     def may_take(self, entry: CacheEntry) -> bool:
         """True if the subject has the entry already, or if it costs no more than the query."""
         if not self.own and entry.cost <= self.cost:

@@ -139,7 +139,7 @@ class _Planning:
                 wanted.scope,
                 since=around.since,
                 awaited_since=around.awaited_since,
-                members=around.members,
+                members=around.looked_at,
             )
         times = [one.at for one in entries]
         if times:

@@ -25,6 +25,7 @@ from gateway.sensitivity.clip import (
     clip_slot,
     total_of,
     units_clip,
+    weight_bits,
 )
 from gateway.sensitivity.formulas import Formula
 from gateway.sensitivity.grouping_sets import constant_per_unit, enumerate_groups, groups_per_unit
@@ -109,19 +110,30 @@ def _clipped(analysis: Analysis, rows: Clip, declared: int | None) -> Analysis:
 
     Counts of units in so many groups as are `declared` are not weighed down; None: the clip of rows holds for units too.
     """
+    own, clips = _families(analysis, rows, declared)
+    slots = tuple(clip_slot(one, clips.rows, own) for one in analysis.slots)
+    wholes = [one.whole for slot in slots for one in slot.measurements]
+    formulas = tuple(scale_formula(one, wholes) for one in analysis.formulas)
+    choices = tuple(clip_choice(one, clips.rows) for one in analysis.choices)
+    return replace(analysis, slots=slots, formulas=formulas, clips=clips, choices=choices)
+
+
+def _families(analysis: Analysis, rows: Clip, declared: int | None) -> tuple[Clip, Clips]:
+    """The clip of counts of units, and both families; there it is None where it weighs nobody down."""
     groups, most = analysis.groups, analysis.groups_per_unit
     there = len(groups.keys) if isinstance(groups, EnumeratedGroups) else most
     # where a unit is declared to be in one group, that is its norm; whoever is in more weighs less
     own = units_clip(rows, declared or (1 if most == 1 else max(there, 1)))
-    rows = rows.with_total(analysis.total)
     own = own.with_total(analysis.total if constant_per_unit(analysis.plan) else 0)
-    units = own if own.lowers(there) else None
-    slots = tuple(clip_slot(one, rows, own) for one in analysis.slots)
-    wholes = [one.whole for slot in slots for one in slot.measurements]
-    formulas = tuple(scale_formula(one, wholes) for one in analysis.formulas)
-    choices = tuple(clip_choice(one, rows) for one in analysis.choices)
-    clips = Clips(rows, units)
-    return replace(analysis, slots=slots, formulas=formulas, clips=clips, choices=choices)
+    return own, Clips(rows.with_total(analysis.total), own if own.lowers(there) else None)
+
+
+def clips_under(analysis: Analysis, square: int) -> Clips:
+    """The clips that this weighted analysis would have if c² were chosen to be `square`."""
+    if analysis.clips is None:
+        raise BrokenPlan("clips of what has no weights")
+    rows = Clip(square, analysis.clips.rows.squares, weight_bits(square))
+    return _families(analysis, rows, None)[1]
 
 
 def _formulas(

@@ -1,13 +1,13 @@
-"""The clips of a query: how much of a unit counts in full, chosen from histograms of norms.
+"""The histograms of norms of a query: the clips say how much of a unit counts in full, and are chosen from these.
 
 A histogram is a release like others: it is quoted, audited, charged, measured, kept and recorded as a query of its own, at
 the price `clip.price`. It speaks of the rows that the subject may read of the tables and joins of a statement, and of one set
 of keys. It is bought once for `clip.max_age`, when a query needs it first:
 
     find_wanted     which ones the query needs
-    choose_clips    the clips that follow from those that are there
+    clip_query      the clips that follow from those that are there (`held_clips.py`)
 
-INVARIANT: a clip follows from histograms that the subject's own account was charged for, from the query and from the policy.
+INVARIANT: a clip follows from histograms and releases that the subject's own account was charged for, from the query and the policy.
 What others bought is charged before it is read. docs/proofs/clip_choice.md.
 INVARIANT: every clip is sound. A histogram that is missing, stale or wrong costs accuracy alone.
 INVARIANT: a histogram is bought only for a query that can be charged beside it, and that costs no less.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import partial
-from math import isqrt, sqrt
+from math import isqrt
 from typing import Final
 
 from gateway.binding.bound import Cut, Release, Sql
@@ -27,14 +27,11 @@ from gateway.bounding.licences import Licences
 from gateway.bounding.time_zone import fold_moments, reads_time
 from gateway.budget.account import Account, Currency
 from gateway.budget.report import quota_left
-from gateway.clipping.choose_clip import CellNoise, choose_clip
-from gateway.clipping.measure_noise import measure_noises
 from gateway.clipping.norm_histogram import NormHistogram
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.datasets.dataset import ServedDataset, SoldHistogram
 from gateway.datasets.view import new_query_id
 from gateway.engines.catalog.proofs import TableProof
-from gateway.noise.allocation import slots_of
 from gateway.noise.combined_noise import AnyNoise, variance_of
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.plan.aggregates import Aggregate
@@ -44,11 +41,11 @@ from gateway.release_cache.assemble import assemble_table
 from gateway.release_cache.cache import ReleaseCache
 from gateway.requests.request import Estimate
 from gateway.results.clipped_scopes import scope_text
-from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
 from gateway.sensitivity.norm_buckets import BUCKETS
 from gateway.sensitivity.norm_release import analyze_norms, can_count_norms, needs_norms
-from gateway.stages.analyze import ChosenClips, proofs_for
+from gateway.stages.analyze import proofs_for
 from gateway.stages.charge import load_contents
 from gateway.stages.purchase import Bill, Quote, Released
 from gateway.stages.repeat_cache import RepeatCache
@@ -74,28 +71,43 @@ class ClippedPart:
     exact: bool
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its keys."""
-        return tuple(name for name, _ in self.analysis.plan.keys)
+    def key(self) -> PartKey:
+        """The place of its release, and the names of its keys."""
+        return part_key(self.place, self.analysis)
 
 
 @dataclass(frozen=True)
 class WantedHistogram:
-    """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts."""
+    """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts.
+
+    `instead` is the one of all rows, where this one is of those under the conditions of the statement.
+    """
 
     query: AnalyzedQuery
     rows: Aggregate
     parts: tuple[ClippedPart, ...]
+    instead: "WantedHistogram | None" = None
 
     @property
     def over(self) -> str:
         """Its tables and keys, as analysts read them."""
-        return scope_text(self.rows)
+        return _over(self.rows, filtered=self.instead is not None)
+
+    def with_part(self, place: int, part: Analysis) -> "WantedHistogram":
+        """The same, for one more part."""
+        one = ClippedPart(place, part, part.plan.child == self.rows.child)
+        instead = None if self.instead is None else self.instead.with_part(place, part)
+        return replace(self, parts=(*self.parts, one), instead=instead)
 
     def serves(self, rows: Aggregate) -> bool:
         """Whether it is the histogram of these rows, too."""
         mine, others = ({key for _, key in one.keys} for one in (self.rows, rows))
         return mine == others and self.rows.child == rows.child
+
+
+def part_key(place: int, part: Analysis) -> PartKey:
+    """What a part of the release at this place is known by in its statement."""
+    return place, tuple(name for name, _ in part.plan.keys)
 
 
 def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHistogram, ...]:
@@ -107,16 +119,35 @@ def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHis
         if step.whole is None or not can_count_norms(step.whole):
             continue
         for part in filter(needs_norms, release.parts):
-            sold = _sold(query, dataset, step.whole, part)
-            one = ClippedPart(place, part, part.plan.child == sold.rows.child)
-            known = next((at for at, each in enumerate(found) if each.serves(sold.rows)), None)
-            if known is None and len(found) == _MOST_WANTED:
-                continue  # a statement with more grouping sets has the declared clip in the others
-            if known is None:
-                found.append(WantedHistogram(_query_of(query, dataset, sold), sold.rows, (one,)))
-            else:
-                found[known] = replace(found[known], parts=(*found[known].parts, one))
+            one = _wanted(query, dataset, step, part)
+            known = next((at for at, each in enumerate(found) if each.serves(one.rows)), None)
+            if known is not None:
+                found[known] = found[known].with_part(place, part)
+            elif len(found) < _MOST_WANTED:
+                # a statement with more grouping sets has the declared clip in the others
+                found.append(one.with_part(place, part))
     return tuple(found)
+
+
+def _wanted(
+    query: AnalyzedQuery, dataset: ServedDataset, step: Release, part: Analysis
+) -> WantedHistogram:
+    """The histogram for a part, without it: of all rows, or where the policy says so of those that the statement selects."""
+    if step.whole is None:
+        raise BrokenPlan("a release before its rows are permitted")
+    sold = _sold(query, dataset, step.whole, part)
+    of_all = WantedHistogram(_query_of(query, dataset, sold), sold.rows, ())
+    if not dataset.policy.clipping.exact or not can_count_norms(step.plan):
+        return of_all
+    exact = _sold(query, dataset, step.plan, part)
+    if exact.rows.child == sold.rows.child:
+        return of_all
+    query = _query_of(query, dataset, exact, filtered=True)
+    return WantedHistogram(query, exact.rows, (), of_all)
+
+
+def _over(rows: Aggregate, *, filtered: bool) -> str:
+    return f"{scope_text(rows)}, filtered" if filtered else scope_text(rows)
 
 
 def _sold(
@@ -174,12 +205,14 @@ def _rows_of(
     return Aggregate(folded.child, (), (), ((),)) if constant_per_unit(grouped) else grouped
 
 
-def _query_of(query: AnalyzedQuery, dataset: ServedDataset, sold: SoldHistogram) -> AnalyzedQuery:
+def _query_of(
+    query: AnalyzedQuery, dataset: ServedDataset, sold: SoldHistogram, *, filtered: bool = False
+) -> AnalyzedQuery:
     """The query that buys a histogram."""
     price = dataset.policy.clipping.price
     request = replace(
         query.question.request,
-        sql=f"-- histogram of norms: {scope_text(sold.rows)}",
+        sql=f"-- histogram of norms: {_over(sold.rows, filtered=filtered)}",
         epsilon=price,
         accuracy=None,
         idempotency=None,
@@ -238,46 +271,10 @@ def by_part(
 ) -> Mapping[PartKey, ServedHistogram]:
     """The histogram of each part that has one."""
     return {
-        (part.place, part.names): ServedHistogram(histogram, part.exact)
+        part.key: ServedHistogram(histogram, part.exact)
         for wanted, histogram in served
         for part in wanted.parts
     }
-
-
-def choose_clips(
-    query: AnalyzedQuery, served: Iterable[tuple[WantedHistogram, NormHistogram]], journal: Journal
-) -> ChosenClips:
-    """The clips of the parts that have a histogram, each the best one for its cells and the noise of the query."""
-    policy = query.policy
-    ledger = accounts_on_path(journal, query)[0].ledger
-    share = float(ledger.cost(price_of(query)) / slots_of(query.analyses))
-    std = sqrt(2) / share if query.currency is Currency.PURE else 1 / sqrt(2 * share)
-    found: dict[int, list[tuple[tuple[str, ...], int]]] = {}
-    for wanted, histogram in served:
-        for part in wanted.parts:
-            cells = _cell_noise(part.analysis, std, policy.sizes.expected_groups)
-            sets = query.releases[part.place].plan.sets
-            adds_up = any(len(set(one)) < len(part.names) for one in sets)
-            total = _total_noise(part.analysis, cells) if adds_up else None
-            square = choose_clip(histogram, cells, policy.clipping.largest, total)
-            if square is not None:
-                found.setdefault(part.place, []).append((part.names, square))
-    return {place: tuple(sorted(several)) for place, several in found.items()}
-
-
-def _cell_noise(part: Analysis, std: float, expected: int) -> CellNoise:
-    """The cells of a part, and their noise; `expected` cells where they are found in the data."""
-    groups = part.groups
-    if isinstance(groups, EnumeratedGroups):
-        return CellNoise(max(1, len(groups.keys)), std, measure_noises(part))
-    return CellNoise(expected, std, measure_noises(part), found=True)
-
-
-def _total_noise(part: Analysis, cells: CellNoise) -> CellNoise:
-    """The total that is added up from these cells, or measured with them."""
-    many = cells.cells
-    variance = many * part.total / (many + part.total) if part.total else many
-    return replace(cells, cells=1, std=cells.std * sqrt(variance))
 
 
 def is_worth(

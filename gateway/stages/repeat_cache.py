@@ -18,6 +18,8 @@ INVARIANT: a quote that `find_quote` gives is the one that planning would make n
 What is not in a quote is not kept: authorization, suspension, the idempotency key, the integrity of the log and the
 contents of entries are read and checked for every query. See tests/stages/test_repeat_cache.py.
 
+Clips of queries are kept in the same way: the search for clips that are held rests on the same things, and on a wanted accuracy.
+
 INVARIANT: released tables and answers are given for the very quote and the very contents that they were computed from, and
 they follow from them. So they are kept only of a repeat whose steps are all releases: nothing is drawn, fetched or staged
 for it. An answer is kept only if its finishing has nothing but columns of these releases in it, and no interval of it was
@@ -39,14 +41,16 @@ from gateway.pricing.price import AnalyzedQuery
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.entry import Content
 from gateway.release_cache.query_plan import Basis
-from gateway.requests.request import Answer, NullItem
+from gateway.requests.request import Accuracy, Answer, NullItem
 from gateway.results.simulation import columns_to_simulate
+from gateway.stages.analyze import ChosenClips
 from gateway.stages.purchase import Bill, Quote, Released
 from gateway.units import Epsilon
 
 _MOST: Final = 1_000  # quotes
 _MOST_BYTES: Final = 64 * 2**20  # of all kept tables together, and of all kept answers
 _OF_A_CELL: Final = 16  # bytes, beside its text: its interval, and where it begins
+_Looked: TypeAlias = tuple[datetime, datetime | None]
 _Histograms: TypeAlias = frozenset[tuple[PartKey, ServedHistogram]]
 _Key: TypeAlias = tuple[
     int, int, tuple[int, ...], str, Epsilon | None, bool, tuple[NullItem, ...], _Histograms
@@ -65,6 +69,9 @@ class RepeatCache:
         self._histograms: LruCache[int, tuple[Quote, Mapping[str, Content], NormHistogram]] = (
             LruCache(_MOST)
         )
+        self._clips: LruCache[
+            tuple[_Key, Accuracy | None], tuple[AnalyzedQuery, Basis, _Looked, ChosenClips]
+        ] = LruCache(_MOST)
         self._answers: LruCache[int, tuple[Released, Answer]] = LruCache(
             _MOST_BYTES, lambda _, one: _size_of_answer(one[1])
         )
@@ -89,6 +96,32 @@ class RepeatCache:
         with cache.still:
             if cache.position == quote.plan.context.basis.seen:
                 self._quotes.put(_key(query), (query, quote))
+
+    def find_clips(self, query: AnalyzedQuery, basis: Basis, now: datetime) -> ChosenClips | None:
+        """The clips of this query, if a search among the same releases would find the same."""
+        known = self._clips.find((_key(query), query.question.request.accuracy))
+        if known is None or known[1] != basis:
+            return None
+        made, oldest = known[2]
+        if now < made or (oldest is not None and now - query.policy.max_age > oldest):
+            return None
+        return known[3]
+
+    def keep_clips(
+        self,
+        query: AnalyzedQuery,
+        found: ChosenClips,
+        basis: Basis,
+        looked: _Looked,
+        cache: ReleaseCache,
+    ) -> None:
+        """Keep the clips that were found for a query; `looked`: when, and how old the oldest of the releases was."""
+        if len(query.question.request.sql) > LONGEST_KEPT:
+            return
+        with cache.still:
+            if cache.position == basis.seen:
+                key = (_key(query), query.question.request.accuracy)
+                self._clips.put(key, (query, basis, looked, found))
 
     def find_released(self, bill: Bill) -> Released | None:
         """The released tables of this quote over these contents; `query` is that of an earlier repeat."""

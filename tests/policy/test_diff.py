@@ -126,12 +126,13 @@ def test_equal_policies_do_not_differ() -> None:
         ),
         (
             "reuse:",
-            "clip: {price: 0.01, max_age: 1d, default: 8, max: 64}\nreuse:",
+            "clip: {price: 0.01, max_age: 1d, default: 8, max: 64, exact: true}\nreuse:",
             [
                 "changed clinic: `clip.price` is 0.01, was 0.005",
                 "changed clinic: `clip.max_age` is 1d, was 30d",
                 "changed clinic: `clip.default` is 8, was declared",
                 "changed clinic: `clip.max` is 64, was 16384",
+                "changed clinic: `clip.exact` is true, was false",
             ],
         ),
         (

@@ -190,7 +190,11 @@ def _clipping(model: PolicyModel, privacy: Privacy, complaints: Complaints) -> C
         message = f"the clip without a histogram is above the largest clip, which is {largest}"
         complaints.add(("clip", "default"), message, "lower it, or raise `max`")
     max_age = _CLIP_MAX_AGE if clip.max_age is None else clip.max_age
-    return Clipping(price, max_age, default, largest)
+    if clip.exact and not price:
+        complaints.add(
+            ("clip", "exact"), "no histogram is measured at a price of 0", "raise `price`"
+        )
+    return Clipping(price, max_age, default, largest, clip.exact)
 
 
 _SUFFIXES = frozenset({".yaml", ".yml"})

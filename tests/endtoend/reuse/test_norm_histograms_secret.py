@@ -57,6 +57,7 @@ def _others(there: World) -> None:
     for sql in (_BY, _FILTERED, _ALL):
         there.others_ask(sql)
     there.others_ask(_BY, "carol", epsilon="30")
+    there.others_ask(_BY, "carol", epsilon="60")
     there.others_ask(_DAYS, "carol")
 
 
@@ -70,6 +71,9 @@ def _mine(there: World) -> None:
         assert answer["privacy"]["reused"] is None
         there.asks("/v1/estimate", sql)
         there.asks("/v1/query", sql)
+        for epsilon in (10, 28, 60):  # the clip that is held, and the best one
+            there.asks("/v1/estimate", sql, epsilon=epsilon)
+            there.asks("/v1/query", sql, epsilon=epsilon)
     for _ in range(2):
         once = there.asks(
             "/v1/query", _FILTERED, {"Idempotency-Key": f"once-{there.place.dataset}"}
