@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from laws import for_each
 from noise.exact import DIGITS, decimal, tails
 from noise.mechanisms import mechanisms
+from numpy.typing import NDArray
 from sensitivity.analyses import analysed
 
 from gateway.binding.bound import Cut
@@ -202,13 +203,16 @@ def test_slot_of_two_measurements_costs_what_bounds_both_when_it_is_one_slot() -
 
 def _tail(mechanism: Mechanism, k: int) -> float:
     """P(X >= k), summed plainly."""
-    x = np.arange(ceil(60 * max(mechanism.std, 1)), dtype=np.float64)
+    weights = _weights(mechanism, np.arange(ceil(60 * max(mechanism.std, 1)), dtype=np.float64))
+    return float(weights[k:].sum() / (2 * weights.sum() - 1))
+
+
+def _weights(mechanism: Mechanism, x: NDArray[np.float64]) -> NDArray[np.float64]:
     match mechanism:
         case DiscreteLaplace(scale):
-            weights = np.exp(-x / float(scale))
+            return np.exp(-x / float(scale))
         case DiscreteGaussian(variance):
-            weights = np.exp(-x * x / (2 * float(variance)))
-    return float(weights[k:].sum() / (2 * weights.sum() - 1))
+            return np.exp(-x * x / (2 * float(variance)))
 
 
 GROUPS = [1, 3, 10, 1000]
