@@ -11,9 +11,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import Any, Final
+
+from sqlalchemy import URL
 
 from gateway.admin.open_accounts import open_policies, record_rejection
 from gateway.admin.policy_review import review_policy, unkeyed_levels
@@ -148,14 +151,16 @@ def complete_from_sources(reading: PolicyReading) -> PolicyReading:
     NULL.
 
     If a source cannot be reached, or has no such table, this stays open; missing columns cause a warning. The
-    hash stays that of the files. Sources are asked one after the other.
+    hash stays that of the files. Sources are asked one after the other, each of them once.
     """
     if reading.loaded is None:
         return reading
     policies = dict(reading.loaded.policies)
     warnings: list[PolicyError] = []
+    described = cache(_described)
     for name, policy in policies.items():
-        policies[name], missed = _completed(policy, reading.places[name])
+        there = described(policy.source.url, tuple(policy.dataset.search_path))
+        policies[name], missed = _completed(policy, there, reading.places[name])
         warnings += missed
     loaded = replace(
         reading.loaded,
@@ -165,17 +170,25 @@ def complete_from_sources(reading: PolicyReading) -> PolicyReading:
     return replace(reading, loaded=loaded)
 
 
-def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
-    why = "the source has no such table, or the table has no column of a supported type"
+def _described(url: URL, search_path: tuple[str, ...]) -> SourceTables | OperatorError:
+    """The tables of a source, or why it cannot tell them."""
     try:
-        path = policy.dataset.search_path
-        with open_source(policy.source.url, path) as connection:
-            source = describe_source(connection, path)
+        with open_source(url, search_path) as connection:
+            return describe_source(connection, search_path)
+    except OperatorError as error:
+        return error
+
+
+def _completed(
+    policy: Policy, source: SourceTables | OperatorError, places: Complaints
+) -> tuple[Policy, list[PolicyError]]:
+    why = "the source has no such table, or the table has no column of a supported type"
+    if isinstance(source, OperatorError):
+        dataset, why = policy.dataset, source.detail
+    else:
         dataset = with_public_columns(policy.dataset, source, _nameable)
         dataset = apply_not_null(dataset, prove_tables(dataset, source))
         dataset = with_places(dataset, source)
-    except OperatorError as error:
-        dataset, why = policy.dataset, error.detail
     warnings = [
         PolicyError(
             places.place(("tables", table.name), at_key=True),

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.group_cuts import KeyGrouping, OrderedCells
+from gateway.overlap.group_cuts import KeyGrouping
 from gateway.regions.axis import FIRST, LAST, RegionAxis
 from gateway.regions.cells import (
     BOUNDLESS,
@@ -215,7 +215,7 @@ class AxisIndex:
         return self._moved(
             (low, high),
             (first, last),
-            (_group_at(grouping.ordered, low), _group_at(grouping.ordered, high)),
+            (grouping.ordered.around_one(low), grouping.ordered.around_one(high)),
             first > last,
         )
 
@@ -370,8 +370,3 @@ def _label(grouping: KeyGrouping) -> Label:
     if not grouping.cells:
         return grouping.text, 0, None, None
     return grouping.text, len(grouping.cells), grouping.cells[0], grouping.cells[-1]
-
-
-def _group_at(ordered: OrderedCells, cell: int) -> Ends:
-    firsts, lasts = ordered.around(np.array([cell], dtype=np.int64))
-    return int(firsts[0]), int(lasts[0])

@@ -8,6 +8,7 @@ on them alone decide which entries are compared; entries keep the order in which
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import inf, prod, sqrt
 from typing import Final, TypeAlias
 
@@ -255,12 +256,9 @@ class Index:
         lines = dict(self.lines)
         for name in sorted({*around, *cut} - set(lines)):
             lines[name] = AxisIndex(axes[name])  # every release contains the whole axis
-        plain, nearest = {}, {}
-        for name, line in lines.items():
-            cells = around.get(name) or all_cells(line.axis)
-            plain[name] = line.beside(cells)
-            nearest[name] = line.nearest(cells, plain[name], cut.get(name, ()))
-        return EntryPosition(self, lines, plain, nearest)
+        cells = {name: around.get(name) or all_cells(line.axis) for name, line in lines.items()}
+        plain = {name: line.beside(cells[name]) for name, line in lines.items()}
+        return EntryPosition(self, lines, plain, cells, cut)
 
     def places(self, axis: str) -> Rows:
         """For every release the number of its part on the axis."""
@@ -284,16 +282,25 @@ class Index:
         return self._spreads.view.astype(np.float64, copy=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EntryPosition:
     """The positions of all releases of an index relative to a new region: for every axis and every distinct part
-    of it.
+    of it. `cells` are those of the region on each axis, `cut` the keys that cut it there.
     """
 
     index: Index
     lines: dict[str, AxisIndex]
     plain: dict[str, PartCounts]
-    nearest: dict[str, PartCounts]
+    cells: dict[str, Cells]
+    cut: dict[str, list[KeyGrouping]]
+
+    @cached_property
+    def nearest(self) -> dict[str, PartCounts]:
+        """The same for the nearest groups; computed when asked for, because sizes are looked up without it."""
+        return {
+            name: line.nearest(self.cells[name], self.plain[name], self.cut.get(name, ()))
+            for name, line in self.lines.items()
+        }
 
     def covering(self) -> Rows:
         """The releases that contain the whole region, judged axis by axis."""

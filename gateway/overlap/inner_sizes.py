@@ -19,9 +19,10 @@ from typing import Final
 
 import numpy as np
 
+from gateway.overlap.group_cuts import KeyGrouping
 from gateway.overlap.history import EntryPosition, RegionEntry
 from gateway.regions.boxes import Axes, Side, box_share
-from gateway.regions.cells import Cells, StepCells, all_cells, intersection, is_empty, minus, union
+from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, union
 
 _MOST_ENTRIES: Final = 64  # the releases that cover most of the box
 _MOST_SIZES: Final = 4
@@ -95,10 +96,11 @@ def _inside(entry: RegionEntry, box: Side, axes: Axes) -> _Counted | None:
         if is_empty(minus(there, wanted)):
             continue
         covered = None
-        for place, groups in _groups_along(entry, name):
-            taken[place], covered = _groups_within(
-                groups, there, wanted if covered is None else covered
-            )
+        for place, grouping, groups in _groups_along(entry, name):
+            within = wanted if covered is None else covered
+            # only those that intersect can lie within, and their ends tell them from thousands that do not
+            near = [(place, groups[place]) for place in grouping.places_within(within)]
+            taken[place], covered = _groups_within(near, there, within)
             if covered is None:
                 return None
         if covered is None:
@@ -113,33 +115,25 @@ def _inside(entry: RegionEntry, box: Side, axes: Axes) -> _Counted | None:
     return _Counted(entry, cover, prod(counts.shape), float(counts.sum()))
 
 
-def _groups_along(entry: RegionEntry, name: str) -> Iterator[tuple[int, Sequence[Cells]]]:
-    """The keys that divide the axis, by their places, the one with the most groups first."""
+def _groups_along(
+    entry: RegionEntry, name: str
+) -> Iterator[tuple[int, KeyGrouping, Sequence[Cells]]]:
+    """The keys that divide the axis and their groups, by their places, the one with the most groups first."""
     found = [
-        (place, one.cells)
+        (place, one, one.cells)
         for place, one in enumerate(entry.groupings)
         if one is not None and one.axis.name == name and one.cells is not None
     ]
-    yield from sorted(found, key=lambda one: -len(one[1]))
+    yield from sorted(found, key=lambda one: -len(one[2]))
 
 
 def _groups_within(
-    groups: Sequence[Cells], there: Cells, wanted: Cells
+    groups: Sequence[tuple[int, Cells]], there: Cells, wanted: Cells
 ) -> tuple[list[int], Cells | None]:
     """The places of the groups whose rows are all wanted, and the cells of these groups together."""
     places: list[int] = []
     covered: Cells | None = None
-    ends = wanted.ranges if isinstance(wanted, StepCells) else ()
-    for place, group in enumerate(groups):
-        # most groups have nothing in common with what is wanted, which their ends tell; this runs millions of times
-        if (
-            ends
-            and isinstance(group, StepCells)
-            and (ranges := group.ranges)
-            and (ranges[-1][1] < ends[0][0] or ranges[0][0] > ends[-1][1])
-            and not (group.null and wanted.null)
-        ):
-            continue
+    for place, group in groups:
         held = intersection(group, there)
         if not is_empty(held) and is_empty(minus(held, wanted)):
             places.append(place)

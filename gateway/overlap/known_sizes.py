@@ -13,7 +13,7 @@ unknown. A number with a deviation of 10¹⁵ reveals nothing, and no cheap draw
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from gateway.overlap.history import EntryPosition, Index, RegionEntry
 from gateway.overlap.inner_sizes import inner_sizes
 from gateway.regions.boxes import Axes, Side, box_share, hull_cells
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, without_null
+
+_Box: TypeAlias = frozenset[tuple[str, Cells]]
 
 _SURELY: Final = 6  # deviations: an analyst can draw thousands of times for almost nothing
 _MOST_BOXES: Final = 8  # of a residual: each is tried as the part that is large
@@ -49,8 +51,8 @@ def largest_size(entry: RegionEntry, around: Side) -> float | None:
 
     None if it is unknown: a lower bound gives no upper bound.
     """
-    count = noisy_size(entry, around)
-    if count is None or not entry.whole:
+    count = noisy_size(entry, around) if entry.whole else None
+    if count is None:
         return None
     return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
 
@@ -130,12 +132,12 @@ class KnownSizes:
     def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
         self._indexes = indexes
         self._axes = axes
-        self._lying: dict[int, tuple[Side, EntryPosition]] = {}
-        self._around: dict[frozenset[tuple[str, Cells]], list[RegionEntry]] = {}
+        self._lying: dict[tuple[int, _Box], EntryPosition] = {}
+        self._around: dict[_Box, list[RegionEntry]] = {}
 
     def seen(self, around: Side, lying: EntryPosition) -> None:
         """The position of an index relative to the hull of the new region, which is asked for most often."""
-        self._lying[self._indexes.index(lying.index)] = around, lying
+        self._lying[self._indexes.index(lying.index), frozenset(around.items())] = lying
 
     def exactly(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if exactly they were counted; of several counts the most exact."""
@@ -164,11 +166,8 @@ class KnownSizes:
         if self._are_counted_large(parts, least):
             return True
         for one in parts[:_MOST_BOXES]:
-            for place, index in enumerate(self._indexes):
-                around, lying = self._lying.get(place, ({}, None))
-                if lying is None or around != one:
-                    lying = index.lying(one, (), self._axes)
-                sizes = inner_sizes(one, lying, self._axes)
+            for place in range(len(self._indexes)):
+                sizes = inner_sizes(one, self._position(place, one), self._axes)
                 if any(size.count - _SURELY * size.deviation >= least for size in sizes):
                     return True
         known = None if self._may_miss_null(parts) else self.left(parts)
@@ -226,8 +225,8 @@ class KnownSizes:
         """An estimate from the tightest counted region around, if people are evenly spread in it."""
         around = hull_cells(parts, self._axes)
         for entry in self._covering(around):
-            if len(entry.region.boxes) > 1 or entry.counts is None:
-                continue
+            if len(entry.region.boxes) > 1 or entry.counts is None or not entry.whole:
+                continue  # such a count gives no upper bound
             tight = _groups_around(entry, around)
             part = box_share(parts, [tight], self._axes)
             count = largest_size(entry, tight)
@@ -263,10 +262,8 @@ class KnownSizes:
         return known
 
     def _tightest(self, place: int, around: Side) -> list[RegionEntry]:
-        index, (of, lying) = self._indexes[place], self._lying.get(place, ({}, None))
-        if lying is None or of != around:
-            lying = index.lying(around, (), self._axes)
-        rows = lying.covering()
+        index = self._indexes[place]
+        rows = self._position(place, around).covering()
         rows = rows[index.totals[rows] >= 0]
         if not len(rows):
             return []
@@ -279,6 +276,14 @@ class KnownSizes:
             rows, volume = rows[volume <= least], volume[volume <= least]
         order = np.lexsort((rows, volume))[:_MOST_AROUND]
         return [index.entries[row] for row in rows[order]]
+
+    def _position(self, place: int, around: Side) -> EntryPosition:
+        """The position of an index relative to this box."""
+        key = place, frozenset(around.items())
+        lying = self._lying.get(key)
+        if lying is None:
+            lying = self._lying[key] = self._indexes[place].lying(around, (), self._axes)
+        return lying
 
     def _fits(self, entry: RegionEntry, part: Side) -> bool:
         """True if whole groups make up the box."""

@@ -31,6 +31,7 @@ from ruamel.yaml.events import (
 )
 
 from gateway.errors import Code, OperatorError
+from gateway.lru_cache import LruCache
 
 LARGEST_FILE: Final = 1 << 20
 LONGEST_LINE: Final = 1 << 16
@@ -47,6 +48,8 @@ _FORBIDDEN = re.compile(
 _LONG_LINE = re.compile(f"^.{{{LONGEST_LINE + 1}}}", re.MULTILINE)
 _DIRECTIVE = re.compile("^%", re.MULTILINE)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+_MOST_PARSED: Final = 1 << 19
 
 # ruamel.yaml's messages and the gateway's; the first that fits counts.
 _PROBLEMS: Final = (
@@ -118,6 +121,13 @@ Node: TypeAlias = Text | Items | Fields
 Plain: TypeAlias = str | list["Plain"] | dict[str, "Plain"] | None
 
 
+# one file of many is changed at a time, and the others are read again with it. A tree takes twenty times as much memory
+# as its text
+_PARSED: Final[LruCache[tuple[bytes, str, Code], Fields]] = LruCache(
+    _MOST_PARSED, lambda key, _: len(key[0])
+)
+
+
 def file_problem(
     code: Code, place: FilePosition | Path, message: str, hint: str = ""
 ) -> OperatorError:
@@ -171,8 +181,12 @@ def read_ordinary_file(path: Path) -> bytes | None:
 
 
 def parse_yaml(data: bytes, *, file: str, code: Code) -> Fields:
-    """The tree of a file's content; `file` is its name in messages."""
-    return _Composer(_checked(data, file, code), file, code).document()
+    """The tree of a file's content; `file` is its name in messages. A content that was read before is not parsed again."""
+
+    def parse() -> Fields:
+        return _Composer(_checked(data, file, code), file, code).document()
+
+    return _PARSED.get((data, file, code), parse)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

@@ -8,14 +8,15 @@ INVARIANT: what is not known to be the same everywhere is `NotComputed`, never a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
+from math import ceil, floor
 from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.functions.calendar import moment_at
+from gateway.functions.calendar import days_of, moment_at
 from gateway.functions.exact_values import (
     Known,
     NotComputed,
@@ -313,7 +314,18 @@ def _of_interval(domain: Interval, column: Ref, whole: Scalar | None) -> Iterabl
 
 def _between(values: Iterable[Value], found: Bounds) -> Iterator[Value]:
     """Without those that a filter leaves out: ends of domains are whole steps, those of filters may lie between."""
+    if found.low is None and found.high is None:
+        yield from values
+        return
+    least = None if found.low is None else ceil(found.low)
+    most = None if found.high is None else floor(found.high)
     for value in values:
+        if isinstance(value, date) and not isinstance(value, datetime):
+            # thousands of days are compared: whole numbers with whole numbers
+            day = days_of(value)
+            if (least is None or day >= least) and (most is None or day <= most):
+                yield value
+            continue
         place = value_bounds(value).low
         below = place is not None and found.low is not None and place < found.low
         above = place is not None and found.high is not None and place > found.high

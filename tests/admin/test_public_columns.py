@@ -10,7 +10,7 @@ import pytest
 from fix_policy import BASE, ENVIRONMENT
 from fix_sample import plain
 from fix_twin import state as state_is
-from sqlalchemy import URL
+from sqlalchemy import URL, Engine, event
 
 from gateway.admin.check_policies import complete_from_sources, current_policies
 from gateway.binding.bind import bind
@@ -147,6 +147,34 @@ def test_source_that_does_not_say_leaves_a_warning(
     assert warning.detail.startswith(f"{place}/clinic.yaml:27:3: the columns of `regions`")
     assert why in warning.detail
     assert "hunter2" not in warning.detail
+
+
+def test_source_of_several_policies_is_asked_once(place: Path, file: Path) -> None:
+    """Datasets of one source and search path are completed from one connection; another search path is asked for itself."""
+
+    def write(name: str, more: str = "") -> None:
+        text = BASE.replace("dataset: clinic\n", f"dataset: {name}\n{more}")
+        # a table of persons is in one ledger, and a ledger has one unit
+        for one in ("patient\n", "patients", "visits"):
+            text = text.replace(f" {one}", f" {name}_{one}").replace(f"[{one}", f"[{name}_{one}")
+        (place / f"{name}.yaml").write_text(text.replace("{patients", f"{{{name}_patients"))
+
+    write("second")
+    write("third")
+    connected: list[object] = []
+    event.listen(Engine, "connect", keep := lambda one, _: connected.append(one))
+    try:
+        found = complete_from_sources(reading(place, duckdb_url(file)))
+        assert len(connected) == 1
+        write("third", "search_path: [other]\n")
+        complete_from_sources(reading(place, duckdb_url(file)))
+    finally:
+        event.remove(Engine, "connect", keep)
+    assert len(connected) == 1 + 2
+    assert found.loaded is not None
+    assert found.loaded.policies.keys() == {"clinic", "second", "third"}
+    for policy in found.loaded.policies.values():
+        assert [one.name for one in policy.dataset.tables if one.public and not one.columns] == []
 
 
 def test_files_with_problems_are_left(place: Path) -> None:

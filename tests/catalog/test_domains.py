@@ -1,6 +1,6 @@
 """Domains can be counted, listed and asked."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import islice
 
@@ -68,6 +68,21 @@ def test_interval_lists_as_many_values_as_it_counts(low: int, steps: int, step: 
     values = list(interval)
     assert len(values) == interval.size == steps + 1
     assert (values[0], values[-1]) == (interval.low, interval.high)
+
+
+@given(st.integers(-50, 50), st.integers(0, 40), st.integers(1, 7))
+def test_interval_lists_days_numbers_and_fractions_in_the_same_steps(
+    low: int, steps: int, step: int
+) -> None:
+    """Days and whole numbers are counted, and fractions added up: the same places of the same width."""
+    places = [low + place * step for place in range(steps + 1)]
+    whole = Interval(low, places[-1], Fraction(step))
+    exact = Interval(Fraction(low), Fraction(places[-1]), Fraction(step))
+    first, last = (date(2026, 1, 1) + timedelta(days=one) for one in (low, places[-1]))
+    days = Interval(first, last, Fraction(step))
+    assert list(whole) == list(exact) == places
+    assert [type(one) for one in whole] == [int] * len(places)
+    assert [(one - date(2026, 1, 1)).days for one in days if isinstance(one, date)] == places
 
 
 def test_set_has_each_value_once() -> None:

@@ -48,6 +48,11 @@ class Population:
         """Rows of the value 1."""
         return cls(counts, counts.astype(np.float64), 8)
 
+    @cached_property
+    def rows(self) -> NDArray[np.float64]:
+        """The counts as numbers that a weight is multiplied with."""
+        return self.counts.astype(np.float64)
+
 
 def _population(
     units: Whole, groups: Whole, values: NDArray[np.float64], largest: float
@@ -164,22 +169,32 @@ class Question:
 
     def error(self, square: int) -> float:
         """The root of the mean squared error of a cell under a clip: what is lost, and noise."""
+        if square not in self._errors:
+            self._errors[square] = self._error(square)
+        return self._errors[square]
+
+    @cached_property
+    def _errors(self) -> dict[int, float]:
+        """By clips, as they are asked for."""
+        return {}
+
+    def _error(self, square: int) -> float:
         clip, middle = sqrt(square), self.population.largest / 2
-        weights = np.minimum(1.0, clip / self.norms)[:, None]
-        counts, sums = self.counts, self.population.sums
+        weights = np.minimum(1.0, clip / self.norms)
+        counts, sums = self.population.rows, self.population.sums
         # a pair of totals from both ends tells sums and means √2 times less exactly, without a price for the count
         noise = self.noise.std * clip * (sqrt(2) if self.pure and self.measure != "count" else 1)
-        rows, kept = counts.sum(axis=0), (weights * counts).sum(axis=0)
+        rows, kept = counts.sum(axis=0), weights @ counts
         match self.measure:
             case "count":
                 lost = rows - kept
             case "sum":
-                lost = ((1 - weights) * sums).sum(axis=0)
+                lost = (1 - weights) @ sums
                 noise *= sqrt(2) * middle
             case _:
                 there = rows >= 100  # a mean of fewer has no end of noise
                 mean = sums.sum(axis=0)[there] / rows[there]
-                lost = (weights * sums).sum(axis=0)[there] / kept[there] - mean
+                lost = (weights @ sums)[there] / kept[there] - mean
                 noise = noise * np.hypot(middle, mean - middle) / kept[there]
         return float(np.sqrt(np.mean(lost**2 + noise**2)))
 

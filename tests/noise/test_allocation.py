@@ -5,9 +5,10 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import ceil, exp, sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 from binding.cases import bind_case, every
 from hypothesis import given
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from laws import for_each
 from noise.exact import DIGITS, decimal, tails
 from noise.mechanisms import mechanisms
+from numpy.typing import NDArray
 from sensitivity.analyses import analysed
 
 from gateway.binding.bound import Cut
@@ -201,16 +203,16 @@ def test_slot_of_two_measurements_costs_what_bounds_both_when_it_is_one_slot() -
 
 def _tail(mechanism: Mechanism, k: int) -> float:
     """P(X >= k), summed plainly."""
-    weights = [_weight(mechanism, x) for x in range(ceil(60 * max(mechanism.std, 1)))]
-    return sum(weights[k:]) / (2 * sum(weights) - 1)
+    weights = _weights(mechanism, np.arange(ceil(60 * max(mechanism.std, 1)), dtype=np.float64))
+    return float(weights[k:].sum() / (2 * weights.sum() - 1))
 
 
-def _weight(mechanism: Mechanism, x: int) -> float:
+def _weights(mechanism: Mechanism, x: NDArray[np.float64]) -> NDArray[np.float64]:
     match mechanism:
         case DiscreteLaplace(scale):
-            return exp(-x / float(scale))
+            return np.exp(-x / float(scale))
         case DiscreteGaussian(variance):
-            return exp(-x * x / (2 * float(variance)))
+            return np.exp(-x * x / (2 * float(variance)))
 
 
 GROUPS = [1, 3, 10, 1000]

@@ -158,7 +158,8 @@ def test_losses_of_all_groups_of_a_unit_are_within_the_price(
         assert each in {1, 2, 4}
         assert rest == 0
         for counts in NORMS:
-            moved = [each * clip.weight(counts) * one for one in counts]
+            weight = clip.weight(counts)
+            moved = [each * weight * one for one in counts]
             losses = [_loss(bought.selection, one) for one in moved]
             assert sum(losses) <= bought.cost(1)
             # control: of twice the weight all groups cost more than the price, where it has one that is nearly the clip

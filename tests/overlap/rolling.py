@@ -28,6 +28,7 @@ class Dashboard:
     first: tuple[str, ...] = ()
     days: int = 30
     price: int = 1
+    begin: date = BEGIN
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def rolled(board: Dashboard, order: int = 0, rules: Auditing = DEFAULTS) -> Roll
     chance, found = np.random.default_rng(order), Rolled()
     price = board.price
     for day in range(board.days):
-        now = _loaded(day, chance)
+        now = _loaded(board.begin, day, chance)
         for place, tile in enumerate([*board.first, *_shuffled(board.tiles, chance)]):
             query = f"q{day}.{place}"
             about = parts("shop", _on(tile, now), now)
@@ -68,10 +69,10 @@ def rolled(board: Dashboard, order: int = 0, rules: Auditing = DEFAULTS) -> Roll
     return found
 
 
-def _loaded(day: int, chance: np.random.Generator) -> datetime:
+def _loaded(begin: date, day: int, chance: np.random.Generator) -> datetime:
     """Some time in the morning of that day."""
     minute = int(chance.integers(0, 180))
-    at = datetime(BEGIN.year, BEGIN.month, BEGIN.day, 7, tzinfo=UTC)
+    at = datetime(begin.year, begin.month, begin.day, 7, tzinfo=UTC)
     return at + timedelta(days=day, minutes=minute, microseconds=int(chance.integers(0, 10**6)))
 
 

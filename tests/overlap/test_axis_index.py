@@ -6,6 +6,7 @@ import numpy as np
 from samples import draws
 
 from gateway.overlap.axis_index import AxisIndex
+from gateway.overlap.group_cuts import _in_order
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import StepCells, merge_ranges, range_gaps
 
@@ -51,3 +52,17 @@ def test_counts_are_those_of_all_pairs_of_ranges() -> None:
             assert found.shared[place] == _by_range(line, one, new)
             assert found.outside[place] == _by_range(line, one, others)
             assert found.alone[place] == _by_range(line, mine, new)
+
+
+def test_group_of_one_cell_is_that_of_many_cells() -> None:
+    """Asked for one cell or for all, with gaps between groups, without groups, and beyond both ends."""
+    chance = Random(6)  # noqa: S311 - groups to compare
+    for number in range(draws(60)):
+        ranges = [one for one in _cells(chance).ranges if one[0] > FIRST] if number else []
+        ordered = _in_order(tuple(StepCells((one,)) for one in ranges))
+        assert ordered is not None
+        cells = np.array([*range(-25, 130), LAST], dtype=np.int64)
+        firsts, lasts = ordered.around(cells)
+        found = [ordered.around_one(one) for one in cells.tolist()]
+        assert found == list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+        assert all(first <= one <= last for one, (first, last) in zip(cells, found, strict=True))

@@ -115,6 +115,16 @@ def test_place_of_follows_a_path_as_far_as_it_goes() -> None:
     assert str(place_of(tree, (3,))) == "clinic.yaml:1:1"
 
 
+def test_content_is_parsed_once_for_each_name_of_a_file() -> None:
+    """The same bytes of the same file are one tree; places name the file, and another content is another tree."""
+    first = parse_yaml(b"once: {a: 1}", file="one.yaml", code=CODE)
+    assert parse_yaml(b"once: {a: 1}", file="one.yaml", code=CODE) is first
+    other = parse_yaml(b"once: {a: 1}", file="two.yaml", code=CODE)
+    assert (first.place.file, other.place.file) == ("one.yaml", "two.yaml")
+    changed = parse_yaml(b"once: {a: 2}", file="one.yaml", code=CODE)
+    assert (first.plain(), changed.plain()) == ({"once": {"a": "1"}}, {"once": {"a": "2"}})
+
+
 def test_windows_files_are_read() -> None:
     """A byte order mark at the start and CRLF line ends change nothing."""
     assert parsed(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n").plain() == {"a": "1", "b": "2"}

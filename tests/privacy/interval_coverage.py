@@ -113,7 +113,8 @@ def _measured(measurement: Measurement, people: int) -> int:
     if not isinstance(quantity, Total):
         return people
     lattice = quantity.lattice
-    everybody = [int(INCOMES[place % len(INCOMES)] / lattice.step) for place in range(people)]
+    steps = [int(one / lattice.step) for one in INCOMES]
+    everybody = [steps[place % len(steps)] for place in range(people)]
     match quantity.origin:
         case DistanceOrigin.LOW:
             return sum(one - lattice.low for one in everybody)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from gateway.catalog.tables import Column, Dataset
 from gateway.engines.catalog.describe import describe_source
 from gateway.engines.catalog.proofs import TableProof, prove_tables
 from gateway.engines.connections import open_source
-from gateway.engines.source import SourceDatabase
+from gateway.engines.source import RenderedCache, SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.engines.sql.group_limits import Key
 from gateway.errors import BackendUnavailable, InternalError, SourceStopped
@@ -36,6 +36,14 @@ _SWITCHES: Final = (
         "parallel_leader_participation",
     ),
 )
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Statements of the worlds in one kind of database: the same release is the same statement in each of them."""
+
+    releases: RenderedCache = field(default_factory=RenderedCache)
+    histograms: RenderedCache = field(default_factory=RenderedCache)
 
 
 class SourceRaised(AssertionError):
@@ -89,6 +97,7 @@ def in_duckdb(place: Path, worlds: Sequence[World], seed: int) -> Iterator[list[
     """Each world in a file of its own."""
     chance = random.Random(seed)  # noqa: S311 - settings of a test
     stores: list[Store] = []
+    rendered = Rendered()
     try:
         for number, one in enumerate(worlds):
             file = place / f"{seed}_{number}.duckdb"
@@ -101,7 +110,7 @@ def in_duckdb(place: Path, worlds: Sequence[World], seed: int) -> Iterator[list[
                 "preserve_insertion_order": chance.choice(("true", "false")),
             }
             url = URL.create("duckdb", database=str(file), query=query)
-            stores.append(_opened(f"duckdb {number}", url, one.dataset))
+            stores.append(_opened(f"duckdb {number}", url, one.dataset, rendered))
         yield stores
     finally:
         for store in stores:
@@ -115,6 +124,7 @@ def in_postgresql(url: URL, worlds: Sequence[World], seed: int) -> Iterator[list
     """Each world in a schema of its own, gone afterwards."""
     chance = random.Random(seed)  # noqa: S311 - settings of a test
     stores: list[Store] = []
+    rendered = Rendered()
     schemas = [f"world_{seed}_{number}" for number in range(len(worlds))]
     with psycopg.connect(plain(url), autocommit=True) as connection:
         try:
@@ -128,7 +138,8 @@ def in_postgresql(url: URL, worlds: Sequence[World], seed: int) -> Iterator[list
                 settings = {"search_path": schema, **_settings(chance)}
                 options = " ".join(f"-c {name}={value}" for name, value in settings.items())
                 there = url.update_query_dict({"options": options})
-                stores.append(_opened(f"postgresql {number} {options}", there, one.dataset))
+                name = f"postgresql {number} {options}"
+                stores.append(_opened(name, there, one.dataset, rendered))
             yield stores
         finally:
             for store in stores:
@@ -137,10 +148,12 @@ def in_postgresql(url: URL, worlds: Sequence[World], seed: int) -> Iterator[list
                 connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
 
 
-def _opened(name: str, url: URL, dataset: Dataset) -> Store:
+def _opened(name: str, url: URL, dataset: Dataset, rendered: Rendered) -> Store:
     with open_source(url) as connection:
         found = prove_tables(dataset, describe_source(connection))
-    return Store(name, SourceDatabase.open(url, TotalScalarSql(), salt=SALT), found)
+    opened = SourceDatabase.open(url, TotalScalarSql(), salt=SALT)
+    source = replace(opened, _rendered=rendered.releases, _rendered_histograms=rendered.histograms)
+    return Store(name, source, found)
 
 
 def _settings(chance: random.Random) -> dict[str, str]:

@@ -25,7 +25,7 @@ from engines.sql.test_release import (
 )
 from fix_sample import plain
 from samples import draws
-from sqlalchemy import URL, BigInteger, Select, Values, column, select, values
+from sqlalchemy import URL, BigInteger, Select, column, select, table
 from sqlalchemy.dialects import postgresql
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
@@ -296,20 +296,30 @@ def test_release_is_whole_when_a_unit_has_one_row(
     assert database.answer(same) == expected
 
 
+_STORED = "CREATE TEMP TABLE norms AS SELECT unnest(CAST({} AS bigint[])) AS n, unnest(CAST({} AS bigint[])) AS q"
+NORMS = table("norms", column("n", BigInteger()), column("q", BigInteger()))
+
+
 class Numbers:
-    """Expressions over whole numbers, in one of the two databases, without any rows."""
+    """Expressions over N and Q of `NORMS`, in one of the two databases."""
 
     def __init__(self, dialect: Dialect, url: URL | None) -> None:
         self.dialect = dialect
         self._url = url
 
-    def select(self, wanted: Select[Any]) -> list[tuple[int, ...]]:
+    def select(
+        self, wanted: Select[Any], norms: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, ...]]:
+        """The expressions over these N and Q, which are stored: thousands are slow to write as a text."""
         dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
         compiled = wanted.compile(dialect=dialect, compile_kwargs={"literal_binds": True})
+        columns = [list(one) for one in zip(*norms, strict=True)]
         if self._url is None:
             with duckdb.connect() as here:
+                here.execute(_STORED.format("?", "?"), columns)
                 return here.execute(str(compiled)).fetchall()
         with psycopg.connect(plain(self._url)) as there:
+            there.execute(_STORED.format("%s", "%s").encode(), columns)
             return there.execute(str(compiled).encode()).fetchall()
 
 
@@ -318,12 +328,6 @@ def numbers(request: pytest.FixtureRequest) -> Numbers:
     if request.param == "duckdb":
         return Numbers("duckdb", None)
     return Numbers("postgresql", request.getfixturevalue("sample_database"))
-
-
-def _norms(of: Sequence[tuple[int, int]]) -> Values:
-    """A relation of N and Q."""
-    made = values(column("n", BigInteger()), column("q", BigInteger()), name="norms")
-    return made.data(list(of))
 
 
 def _adversarial(clip: Clip, seed: int) -> list[int]:
@@ -342,9 +346,11 @@ def _adversarial(clip: Clip, seed: int) -> list[int]:
 def test_weight_of_a_norm_is_proven_by_whole_numbers(numbers: Numbers, square: int) -> None:
     """For every Q, and N up to the last that counts: w²·Q ≤ B, and no larger one but where doubles have too few digits."""
     clip = Clip(square, squares=True)
-    there = _norms([(min(one, 2**31 - 1), one) for one in _adversarial(clip, square)])
-    weight = proven_weight(clip, there.c.n, there.c.q, guess_weight(clip, there.c.q))
-    for norm, found in numbers.select(select(there.c.q, weight)):
+    norms = [(min(one, 2**31 - 1), one) for one in _adversarial(clip, square)]
+    weight = proven_weight(clip, NORMS.c.n, NORMS.c.q, guess_weight(clip, NORMS.c.q))
+    told = numbers.select(select(NORMS.c.q, weight), norms)
+    assert len(told) == len(norms)
+    for norm, found in told:
         assert found**2 * norm <= clip.bound
         exact = min(clip.whole, isqrt(clip.bound // norm))
         assert found == exact if norm <= 2**53 else exact - 1 <= found <= exact
@@ -361,11 +367,12 @@ def test_weight_beside_a_total_is_proven_by_whole_numbers(
     norms = [(min(one, 2**31 - 1), one) for one in edges]
     norms += [(isqrt(one), isqrt(one)) for one in edges if one < 2**62]
     norms += [(2**31 - 1, 2**62), (2**62, 2**62), (2**31, 1), (2**31 - 1, 1)]
-    there = _norms(norms)
-    joint = joint_norm(numbers.dialect, clip, there.c.n, there.c.q)
-    beside = select(there.c.n, there.c.q, joint.label("j")).subquery("joint")
+    joint = joint_norm(numbers.dialect, clip, NORMS.c.n, NORMS.c.q)
+    beside = select(NORMS.c.n, NORMS.c.q, joint.label("j")).subquery("joint")
     weight = proven_weight(clip, beside.c.n, beside.c.j, guess_weight(clip, beside.c.j))
-    for added, squares, found in numbers.select(select(beside.c.n, beside.c.q, weight)):
+    told = numbers.select(select(beside.c.n, beside.c.q, weight), norms)
+    assert len(told) == len(norms)
+    for added, squares, found in told:
         if added > 2**31 - 1:
             assert found == 0
             continue
@@ -378,13 +385,13 @@ def test_weight_beside_a_total_is_proven_by_whole_numbers(
 def test_weight_is_none_for_a_unit_of_more_rows_than_are_squared(numbers: Numbers) -> None:
     """N beyond 2^31 - 1 weighs nothing, whatever Q says: 2^30 rows of one group are a number, not a table."""
     clip = Clip(2**28, squares=True)
-    there = _norms([(2**30, 2**60), (2**31 - 1, 1), (2**31, 1), (2**62, 2**62)])
-    weight = proven_weight(clip, there.c.n, there.c.q, guess_weight(clip, there.c.q))
-    found = numbers.select(select(there.c.n, weight))
+    norms = [(2**30, 2**60), (2**31 - 1, 1), (2**31, 1), (2**62, 2**62)]
+    weight = proven_weight(clip, NORMS.c.n, NORMS.c.q, guess_weight(clip, NORMS.c.q))
+    found = numbers.select(select(NORMS.c.n, weight), norms)
     assert sorted(found) == [(2**30, 1), (2**31 - 1, clip.whole), (2**31, 0), (2**62, 0)]
     line = Clip(2**28, squares=False)
-    divided = divided_weight(numbers.dialect, line, there.c.n)
-    assert sorted(numbers.select(select(there.c.n, divided))) == [
+    divided = divided_weight(numbers.dialect, line, NORMS.c.n)
+    assert sorted(numbers.select(select(NORMS.c.n, divided), norms)) == [
         (2**30, 1),
         (2**31 - 1, 0),
         (2**31, 0),
@@ -398,8 +405,10 @@ def test_divided_weight_is_the_largest_that_keeps_the_sum_within_its_limit(
 ) -> None:
     """Whole numbers alone: isqrt(B) div N, at most 2^f."""
     clip = Clip(square, squares=False)
-    there = _norms([(one, 0) for one in range(1, 3_000)] + [(2**31 - 1, 0), (clip.most, 0)])
-    found = numbers.select(select(there.c.n, divided_weight(numbers.dialect, clip, there.c.n)))
+    norms = [(one, 0) for one in range(1, 3_000)] + [(2**31 - 1, 0), (clip.most, 0)]
+    divided = divided_weight(numbers.dialect, clip, NORMS.c.n)
+    found = numbers.select(select(NORMS.c.n, divided), norms)
+    assert len(found) == len(norms)
     assert all(weight == min(clip.whole, clip.most // norm) for norm, weight in found)
 
 
@@ -413,10 +422,10 @@ def test_weight_is_too_large_where_the_guess_is_not_tested(
         made: Sql = guess_weight(clip, squares) + own_integer(1)
         return made
 
-    there = _norms([(1, one) for one in _adversarial(clip, 7)])
-    plain_guess = guess_weight(clip, there.c.q)
-    proven = proven_weight(clip, there.c.n, there.c.q, guess(clip, there.c.q))
-    found = numbers.select(select(there.c.q, plain_guess, guess(clip, there.c.q), proven))
+    plain_guess = guess_weight(clip, NORMS.c.q)
+    proven = proven_weight(clip, NORMS.c.n, NORMS.c.q, guess(clip, NORMS.c.q))
+    wanted = select(NORMS.c.q, plain_guess, guess(clip, NORMS.c.q), proven)
+    found = numbers.select(wanted, [(1, one) for one in _adversarial(clip, 7)])
     assert any(guessed**2 * norm > clip.bound for norm, _, guessed, _ in found)
     assert all(weight**2 * norm <= clip.bound for norm, _, _, weight in found)
 
