@@ -6,6 +6,8 @@ WORKERS ?= $(shell cores=$$(nproc 2>/dev/null) && echo $$((cores + 1)) || echo a
 BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse unit_paths utility histograms
 SECONDS ?= 60
 ANSWERS ?= 10000
+# the tests whose full form takes more than `make test` does; the others would be the same again
+SAMPLED = $(shell grep -rlE --include='test_*.py' 'from samples import|full_samples|hypothesis' tests)
 # make e2e SUITES=tests/wire: without those that need Java, Node or Superset
 SUITES ?= tests/wire tests/wire_more
 VENV := .venv
@@ -16,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-unit e2e pgadmin yardsticks check format coverage bench fuzz privacy clean
+.PHONY: help demo test test-unit e2e pgadmin yardsticks check format coverage bench fuzz statistics privacy clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
@@ -28,6 +30,7 @@ help:
 	@echo "make check     lint, types, import contracts, layout and names"
 	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, utility, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
+	@echo "make statistics run the tests that take samples, with all their draws"
 	@echo "make privacy   try to tell neighbouring databases apart and to reconstruct one, for some minutes"
 	@echo "make format    format the code"
 	@echo "make coverage  the tests with branch coverage"
@@ -90,8 +93,10 @@ fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m binding.fuzz $(SECONDS)
 	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzz $(SECONDS)
 
-privacy: $(VENV)/test
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --full-samples
+statistics: $(VENV)/test
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --full-samples --maxfail=1 $(SAMPLED)
+
+privacy: statistics
 	cd tests && ../$(BIN)/python -m privacy.long_corpus
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_work && ../$(BIN)/python -m privacy.long_work 200
