@@ -157,8 +157,13 @@ def test_tour_line_is_missed_when_it_is_not_there() -> None:
 
 
 def test_demo_serves_until_it_is_told_to_end(demo_directory: DemoDirectory) -> None:
-    """While it serves, keys work and accounts are the policy's; no second demo starts; SIGTERM ends it."""
-    with demo_directory.serving("--serve") as demo:
+    """While it serves, keys work and accounts are the policy's; no second demo starts; SIGTERM ends it.
+
+    A new limit of its policies is in force soon; an invalid file is told and changes nothing.
+    """
+    policies = demo_directory.path / "policies"
+    shutil.copytree(ROOT / "policies", policies)
+    with demo_directory.serving("--serve", GATEWAY_POLICIES=str(policies)) as demo:
         demo.wait_for("serving until Ctrl-C")
         notes = demo_directory.notes()
         url, keys = notes["rest_url"], notes["keys"]
@@ -179,6 +184,7 @@ def test_demo_serves_until_it_is_told_to_end(demo_directory: DemoDirectory) -> N
         assert line.endswith(f"another demo is running in `{demo_directory.path / '.demo'}`")
         assert hint == "  hint: stop it first"
         assert ask(f"{url}/readyz")[0] == 200
+        _follows_its_policies(demo, policies / "clinic.yaml", url, keys["dave"])
 
         server, twin = demo_directory.server_pid(), twin_server(demo.process.pid)
         assert server is not None
@@ -192,33 +198,25 @@ def test_demo_serves_until_it_is_told_to_end(demo_directory: DemoDirectory) -> N
     assert demo_directory.server_pid() is None
 
 
-def test_demo_follows_its_policies_when_a_file_changes(demo_directory: DemoDirectory) -> None:
-    """A new limit is in force soon; an invalid file is told and changes nothing."""
-    policies = demo_directory.path / "policies"
-    shutil.copytree(ROOT / "policies", policies)
-    clinic = policies / "clinic.yaml"
+def _follows_its_policies(demo: Serving, clinic: Path, url: str, key: str) -> None:
     text = clinic.read_text()
     before = f"epsilon: {declared()['dataset:clinic'][0]:g}"
     assert text.count(before) == 1
-    with demo_directory.serving("--serve", GATEWAY_POLICIES=str(policies)) as demo:
-        demo.wait_for("serving until Ctrl-C")
-        notes = demo_directory.notes()
 
-        def limit() -> float:
-            _, found = ask(f"{notes['rest_url']}/v1/budget", notes["keys"]["dave"])
-            # the limit in prices of queries is another one, once it differs from that of the opening
-            [everybody] = (one for one in found["accounts"] if one["account"] == "dataset:clinic")
-            return float(everybody["promised"]["epsilon"])
+    def limit() -> float:
+        _, found = ask(f"{url}/v1/budget", key)
+        # the limit in prices of queries is another one, once it differs from that of the opening
+        [everybody] = (one for one in found["accounts"] if one["account"] == "dataset:clinic")
+        return float(everybody["promised"]["epsilon"])
 
-        clinic.write_text(text.replace(before, "epsilon: 4321"))
-        until = time.monotonic() + 20
-        while limit() != 4321 and time.monotonic() < until:
-            time.sleep(0.1)
-        assert limit() == 4321
-        clinic.write_text("gateway: 2")
-        demo.wait_for("policies.rejected")
-        assert limit() == 4321
-        assert demo.end(signal.SIGTERM)[0] == 0
+    clinic.write_text(text.replace(before, "epsilon: 4321"))
+    until = time.monotonic() + 20
+    while limit() != 4321 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert limit() == 4321
+    clinic.write_text("gateway: 2")
+    demo.wait_for("policies.rejected")
+    assert limit() == 4321
 
 
 def test_demo_serves_when_somebody_sits_at_the_terminal(demo_directory: DemoDirectory) -> None:

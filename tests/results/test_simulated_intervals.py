@@ -12,6 +12,7 @@ import pytest
 from binding.clinic import CLINIC
 from noise.streams import Stream
 from privacy.interval_coverage import narrower
+from samples import Samples
 from scipy.stats import binom
 
 from gateway.binding.bind import bind
@@ -37,7 +38,7 @@ from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 from gateway.twin import Twin, TwinSession, visible_tables
 
-RUNS: Final = 3
+RUNS: Final = 3 if Samples.full else 2
 MISSED: Final = 0.06  # as in tests/privacy/test_interval_coverage.py: at most
 ALPHA: Final = 1e-8  # for each of some twenty forms
 _A = """WITH a AS (SELECT birth_year AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE smoker) AS m

@@ -4,7 +4,8 @@ The attack, and the argument for what it may find, are in `guessing`; a false al
 dataset. It is set on a gateway that holds questions against each other and on ones that do not, in both currencies:
 the promise is the ledger's alone. Where there is no noise the same attack finds nearly everybody.
 
-The long form has more people, more questions and several budgets: `privacy.reconstruction.long`.
+The short form asks about 60 people; with `--full-samples` they are 90. The long form has more people, more questions
+and several budgets: `privacy.reconstruction.long`.
 """
 
 import random
@@ -27,17 +28,22 @@ from privacy.reconstruction.guessing import (
 )
 from privacy.reconstruction.people import AUDIT, NO_AUDIT, People
 from privacy.reconstruction.subsets import subsets, with_and_without
+from samples import Samples
 from scipy.stats import binom, norm
 
 from gateway.twin import Twin
 
-_PEOPLE: Final = 90
-_QUESTIONS: Final = 130
+# fewer people take fewer questions; without noise 70 questions already tell every bit of 60 people
+_PEOPLE: Final = 90 if Samples.full else 60
+_QUESTIONS: Final = 130 if Samples.full else 70
+_PRICE: Final = "0.005" if Samples.full else "0.01"
+_ENOUGH: Final = 100 if Samples.full else 50
+_WITHOUT_NOISE: Final = 2 * _QUESTIONS if Samples.full else 90
 _NEARLY_ALL: Final = 0.95
 _WAYS: Final = {
-    "audited": Way("laplace", "0.5", "0.005", AUDIT),
-    "pure": Way("laplace", "0.5", "0.005", NO_AUDIT),
-    "zcdp": Way("gaussian", "0.5", "0.005", NO_AUDIT),
+    "audited": Way("laplace", "0.5", _PRICE, AUDIT),
+    "pure": Way("laplace", "0.5", _PRICE, NO_AUDIT),
+    "zcdp": Way("gaussian", "0.5", _PRICE, NO_AUDIT),
     "held": Way("laplace", "1000", "5", AUDIT),
     "loud": Way("laplace", "1e9", "1e6", NO_AUDIT),
 }
@@ -60,7 +66,7 @@ def test_attack_finds_no_more_bits_than_epsilon_allows(gateway: Attacked, datase
     assert found.spent <= 0.5
     if dataset == "pure":
         assert found.spent == 0.5
-        assert len(found.counts) >= 100
+        assert len(found.counts) >= _ENOUGH
     assert found.right(gateway.people) <= most_right(_PEOPLE, found.spent)
 
 
@@ -89,7 +95,7 @@ def test_difference_of_one_year_of_birth_is_never_answered(gateway: Attacked) ->
 def test_attack_finds_nearly_everybody_when_there_is_no_noise() -> None:
     """The negative control: an oracle that tells exact counts to anybody gives away more than 95 of 100 bits."""
     people = People.of(_PEOPLE, 1)
-    asked = list(islice(subsets(people, 2), 2 * _QUESTIONS))
+    asked = list(islice(subsets(people, 2), _WITHOUT_NOISE))
     counts = [float((one.members & people.secret).sum()) for one in asked]
     found = right(
         guessed([one.members for one in asked], counts, [0.0] * len(asked)), people.secret
@@ -100,7 +106,7 @@ def test_attack_finds_nearly_everybody_when_there_is_no_noise() -> None:
 
 def test_attack_finds_nearly_everybody_over_rest_when_noise_is_nothing(gateway: Attacked) -> None:
     """The same over REST: where the price is enormous the answers carry everything, so the tests above can fail."""
-    found = learned(gateway, "loud", 2 * _QUESTIONS, seed=2)
+    found = learned(gateway, "loud", _WITHOUT_NOISE, seed=2)
     assert found.right(gateway.people) > _NEARLY_ALL * _PEOPLE
     assert found.right(gateway.people) > most_right(_PEOPLE, 0.5)
 
