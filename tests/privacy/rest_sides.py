@@ -31,7 +31,7 @@ from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, open_policies, open_query_api
 from gateway.auth.key_store import KeyOrder
 from gateway.config import Settings
-from gateway.events import Event
+from gateway.events import Crashed, Event, SourceFailed
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import StopSignal, bind_socket, serve_until
 from gateway.postgres_server import Lease
@@ -234,3 +234,4 @@ def _a_thread(place: Place, twin: Twin) -> Iterator[int]:
             finally:
                 stop.ask()
                 thread.join()
+        assert not [one for one in told if isinstance(one, (Crashed, SourceFailed))], told

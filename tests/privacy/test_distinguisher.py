@@ -1,15 +1,16 @@
 """Nobody can tell from answers whether one person is in the data, better than the price says: tried in this process.
 
 Two gateways answer the same questions about two clinics that differ in one person who does everything to stand
-out. The short form here is on DuckDB, with reproducible streams: every kind of question in one of both currencies, with
-`--full-samples` in both; `long_distinguisher` does the same with more answers, on PostgreSQL too, and on what PostgreSQL makes of releases. `test_distinguisher_over_rest`
+out. The short form here is on DuckDB, with reproducible streams: one question for each way to measure and to bound,
+in one of both currencies; with `--full-samples` every kind of question, in both; `long_distinguisher` does the same with more answers, on PostgreSQL too, and on what PostgreSQL makes of releases. `test_distinguisher_over_rest`
 has fewer answers of whole gateways.
 
 A gateway that keeps its promise is accused with a chance below 1e-9 for each question, 1e-7 for all together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from fix_state import StateServer
@@ -18,7 +19,7 @@ from privacy.planted import HALF_THE_NOISE, NO_THRESHOLD, ROWS_INSTEAD_OF_PERSON
 from privacy.repeated_answers import Sides, duckdb_sources, found_loss, open_sides
 from privacy.rest_numbers import follows_from_values
 from privacy.shapes import HANGING, REFUSED, SHAPES, Shape
-from samples import draws
+from samples import Samples, draws
 
 from gateway.cancellation import CancelEvent
 from gateway.errors import BackendUnavailable, InternalError, Refusal
@@ -28,11 +29,11 @@ from gateway.twin import Twin
 
 PILOT, TEST = (
     draws(100, fewest=40),
-    draws(500, fewest=120),
+    draws(500, fewest=160),
 )  # of each side, where a new answer costs no new run of the source
-OF_BUGS = draws(
-    1_500, fewest=TEST
-)  # noise that is fine beside a person has no single event that tells most
+# noise that is fine beside a person has no single event that tells most; in the short form a control has no more
+# draws than the check
+OF_BUGS = 1_500 if Samples.full else TEST
 _BY_NAME = {shape.name: shape for shape in SHAPES}
 # their second release has to be run for every answer
 _TWICE_RUN = frozenset({"one answer in another", "one answer's groups in another"})
@@ -40,16 +41,75 @@ _VARYING = frozenset({"seq", "mac", "at", "query_id", "duration_us", "events"})
 
 
 _MECHANISMS = ("laplace", "gaussian")
-_IN_TURN = [
-    pytest.param(
-        mechanism,
-        shape,
-        marks=() if place % len(_MECHANISMS) == which else pytest.mark.full_samples,
-        id=f"{mechanism}-{shape.name}",
-    )
-    for place, shape in enumerate(SHAPES)
-    for which, mechanism in enumerate(_MECHANISMS)
-]
+# one for each way to measure, to bound and to show groups; what else is asked is made of the same releases
+_EACH_WAY = (
+    "count",
+    "count of rows",
+    "count of values",
+    "sum with outliers",
+    "average with outliers",
+    "listed groups",
+    "found groups",
+    "found groups with a sum",
+    "one person's filter",
+    "join",
+    "per person with a sum",
+    "who has rows",
+    "presence of a group",
+    "number of groups",
+    "what could fail",
+    "one answer in another",
+    "count with filters",
+    "twelve groups of three",
+    "window within a person",
+    "listed sets",
+    "found sets",
+    "median with outliers",
+    "ends with outliers",
+    "ends of found groups",
+    "most frequent of what is listed",
+    "spreads of listed groups",
+    "what two values have in common",
+    "first places",
+    "own rows alone",
+    "nobody in any group",
+)
+
+
+def _in_turn(shapes: Sequence[Shape], short: Sequence[str]) -> list[Any]:
+    """Each shape in one of both currencies, if it is among the short ones; the rest needs `--full-samples`."""
+    return [
+        pytest.param(
+            mechanism,
+            shape,
+            marks=()
+            if shape.name in short and place % len(_MECHANISMS) == which
+            else pytest.mark.full_samples,
+            id=f"{mechanism}-{shape.name}",
+        )
+        for place, shape in enumerate(shapes)
+        for which, mechanism in enumerate(_MECHANISMS)
+    ]
+
+
+# bugs that make an event nearly certain on one side, and that few draws find
+_FOUND_SOON = (
+    ("sum with outliers", ROWS_INSTEAD_OF_PERSONS),
+    ("median with outliers", ROWS_INSTEAD_OF_PERSONS),
+    ("ends with outliers", ROWS_INSTEAD_OF_PERSONS),
+    ("found groups", NO_THRESHOLD),
+    ("presence of a group", NO_THRESHOLD),
+)
+_HANGING = (
+    HANGING,
+    *(_BY_NAME[name] for name in ("having", "order and limit", "presence of a group")),
+)
+
+
+def test_each_way_is_a_kind_of_question_and_has_its_control() -> None:
+    """The short form asks what there is, and every question in which it has to find a planted bug."""
+    assert set(_EACH_WAY) <= _BY_NAME.keys()
+    assert {name for name, _ in _FOUND_SOON} <= set(_EACH_WAY)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +132,7 @@ def sides(request: pytest.FixtureRequest, all_sides: Mapping[str, Sides]) -> Sid
     return all_sides[request.param]
 
 
-@pytest.mark.parametrize(("sides", "shape"), _IN_TURN, indirect=["sides"])
+@pytest.mark.parametrize(("sides", "shape"), _in_turn(SHAPES, _EACH_WAY), indirect=["sides"])
 def test_answers_give_away_no_more_than_was_paid_for_when_a_person_stands_out(
     sides: Sides, shape: Shape
 ) -> None:
@@ -83,9 +143,9 @@ def test_answers_give_away_no_more_than_was_paid_for_when_a_person_stands_out(
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [HANGING, *(_BY_NAME[name] for name in ("having", "order and limit", "presence of a group"))],
-    ids=lambda shape: shape.name,
+    ("sides", "shape"),
+    _in_turn(_HANGING, [one.name for one in _HANGING]),
+    indirect=["sides"],
 )
 def test_rows_and_errors_give_away_no_more_than_was_paid_for_when_they_hang_on_noise(
     sides: Sides, shape: Shape
@@ -101,11 +161,7 @@ def test_rows_and_errors_give_away_no_more_than_was_paid_for_when_they_hang_on_n
         pytest.param("count", HALF_THE_NOISE, marks=pytest.mark.full_samples),
         pytest.param("listed groups", HALF_THE_NOISE, marks=pytest.mark.full_samples),
         pytest.param("count of rows", ROWS_INSTEAD_OF_PERSONS, marks=pytest.mark.full_samples),
-        ("sum with outliers", ROWS_INSTEAD_OF_PERSONS),
-        ("median with outliers", ROWS_INSTEAD_OF_PERSONS),
-        ("ends with outliers", ROWS_INSTEAD_OF_PERSONS),
-        ("found groups", NO_THRESHOLD),
-        ("presence of a group", NO_THRESHOLD),
+        *_FOUND_SOON,
     ],
     ids=str,
 )
@@ -115,7 +171,9 @@ def test_distinguisher_finds_a_planted_bug(sides: Sides, name: str, bug: Broken)
     assert found.accused, found
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize(
+    ("sides", "shape"), _in_turn(SHAPES, [one.name for one in SHAPES]), indirect=["sides"]
+)
 def test_all_but_released_values_is_the_same_when_a_person_is_there(
     sides: Sides, shape: Shape
 ) -> None:

@@ -1,18 +1,19 @@
-"""One gateway for these tests, and a dataset of its own for each of them."""
+"""Gateways for these tests, and a dataset of its own for each of them."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
-from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place, opened
+from endtoend.reuse.datasets import PURE, ZCDP, Houses, Opened, Place, opened
 from fix_servers import SharedServers
 
 from gateway.postgres_server import Lease
 
 
 @pytest.fixture(scope="session")
-def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, pure=96, zcdp=44, found=1, modest=1, audited=37) as one:
-        yield one
+def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Houses]:
+    with closing(Houses(sample_server, servers)) as all_of_them:
+        yield all_of_them
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +21,7 @@ def _processes_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test leaves no DuckDB process: with a hundred datasets there would be a hundred until the gateway closes."""
     yield
     if "houses" in request.fixturenames:
-        houses: Opened = request.getfixturevalue("houses")
+        houses: Opened | Houses = request.getfixturevalue("houses")
         houses.end_processes()
 
 
@@ -32,12 +33,12 @@ def few(sample_server: Lease) -> Iterator[Opened]:
 
 
 @pytest.fixture(params=[PURE, ZCDP])
-def place(request: pytest.FixtureRequest, houses: Opened) -> Place:
+def place(request: pytest.FixtureRequest, houses: Opened | Houses) -> Place:
     """A dataset nobody has asked, in either currency."""
     kind: str = request.param
     return houses.place(kind)
 
 
 @pytest.fixture
-def pure(houses: Opened) -> Place:
+def pure(houses: Opened | Houses) -> Place:
     return houses.place(PURE)

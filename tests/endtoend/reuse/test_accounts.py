@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.datasets import MODEST, Opened, Place
+from endtoend.reuse.datasets import MODEST, Houses, Place
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, CacheUse
@@ -44,7 +44,7 @@ def test_another_analyst_pays_for_the_columns_they_are_told(place: Place) -> Non
     assert place.spent_by_all() == _PRICE
 
 
-def test_analyst_who_cannot_pay_is_not_told_what_is_there(houses: Opened) -> None:
+def test_analyst_who_cannot_pay_is_not_told_what_is_there(houses: Houses) -> None:
     """An own account bounds what one analyst learns, whoever paid the ledger for it."""
     place = houses.place(MODEST)
     place.ask(_SUM)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from endtoend.reuse.datasets import AUDITED, Opened, Place
+from endtoend.reuse.datasets import AUDITED, Houses, Place
 
 from gateway.errors import Code, OverlapRefused
 from gateway.requests.request import CacheUse, UnsupportedItems
@@ -19,7 +19,7 @@ _BUT_ONE_YEAR = "SELECT COUNT(*) FROM patients WHERE birth_year <> 1962"
 
 
 @pytest.fixture
-def place(houses: Opened) -> Place:
+def place(houses: Houses) -> Place:
     return houses.place(AUDITED)
 
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from endtoend.reuse.datasets import PURE, Opened, Place
+from endtoend.reuse.datasets import PURE, Houses, Place
 
 from gateway.units import Epsilon
 
@@ -16,7 +16,7 @@ _LISTED_TOO = (
 
 
 @pytest.fixture
-def place(houses: Opened) -> Place:
+def place(houses: Houses) -> Place:
     return houses.place(PURE)
 
 

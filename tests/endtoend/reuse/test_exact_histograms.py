@@ -1,15 +1,12 @@
 """`clip.exact`: histograms of norms of the rows that a statement selects, so that shares of what is cut are known for them."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
-from endtoend.reuse.datasets import CLIPPED, CLIPPED_AUDITED, CLIPPED_ZCDP, Opened, Place, opened
+from endtoend.reuse.datasets import CLIPPED, CLIPPED_AUDITED, CLIPPED_ZCDP, Houses, Place
 from endtoend.reuse.test_norm_histograms import BOTH, MORE, PRICE, bought, declared, limit
-from fix_servers import SharedServers
 
 from gateway.errors import Code, Refusal
-from gateway.postgres_server import Lease
 from gateway.requests.request import Accuracy, Answer, ClippedScope
 
 _YEARS = "SELECT extract(year FROM visit_date) AS y, COUNT(*) AS n FROM visits {} GROUP BY 1"
@@ -18,14 +15,8 @@ _DEAR = _YEARS.format("WHERE cost > 2000")
 _TITLE = "-- histogram of norms: visits"
 
 
-@pytest.fixture(scope="module")
-def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, clipped=5, clipped_zcdp=5, clipped_audited=1) as one:
-        yield one
-
-
 @pytest.fixture(params=[CLIPPED, CLIPPED_ZCDP])
-def exact(request: pytest.FixtureRequest, houses: Opened) -> Place:
+def exact(request: pytest.FixtureRequest, houses: Houses) -> Place:
     place = houses.place(request.param)
     place.change_policy("clip: {price: 2}", "clip: {price: 2, exact: true}")
     return place
@@ -53,7 +44,7 @@ def test_filtered_statement_buys_the_histogram_of_its_rows(exact: Place) -> None
 
 @pytest.mark.parametrize("kind", [CLIPPED, CLIPPED_ZCDP])
 def test_filtered_statement_shares_the_histogram_of_all_rows_otherwise(
-    houses: Opened, kind: str
+    houses: Houses, kind: str
 ) -> None:
     """The negative control: nothing more is bought, and how much is cut is not known."""
     place = houses.place(kind)
@@ -81,7 +72,7 @@ def test_histogram_of_all_rows_serves_where_that_of_the_filter_is_not_for_sale(
     assert exact.ask(_DEAR, fresh=True).charged.value == BOTH
 
 
-def test_no_histogram_is_bought_of_rows_that_may_not_be_asked_about(houses: Opened) -> None:
+def test_no_histogram_is_bought_of_rows_that_may_not_be_asked_about(houses: Houses) -> None:
     """The query is audited before it buys one; the filter that is far enough away, the negative control, buys its own."""
     place = houses.place(CLIPPED_AUDITED)
     place.change_policy("clip: {price: 2}", "clip: {price: 2, exact: true}")

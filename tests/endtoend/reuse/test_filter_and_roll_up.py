@@ -1,7 +1,7 @@
 """Answers from cached ones: filters on a key and roll-ups of listed groups equal the released numbers."""
 
 import pytest
-from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place
+from endtoend.reuse.datasets import PURE, ZCDP, Houses, Place
 
 from gateway.requests.request import Answer, CacheUse
 
@@ -97,7 +97,7 @@ def test_roll_up_by_coarser_steps_adds_the_groups_of_before(place: Place) -> Non
 
 
 @pytest.mark.parametrize("kind", [PURE, ZCDP])
-def test_roll_up_is_measured_when_it_would_be_too_rough(houses: Opened, kind: str) -> None:
+def test_roll_up_is_measured_when_it_would_be_too_rough(houses: Houses, kind: str) -> None:
     """A hundred cells have more than 16 times the variance of one: the total is measured, at its price."""
     place = houses.place(kind)
     place.ask("SELECT birth_year, COUNT(*) AS n FROM patients GROUP BY birth_year")

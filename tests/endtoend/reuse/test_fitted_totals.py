@@ -1,6 +1,6 @@
 """A ROLLUP of many groups in zCDP: its total is measured with them, and it is a release of its own."""
 
-from endtoend.reuse.datasets import ZCDP, Opened
+from endtoend.reuse.datasets import ZCDP, Houses
 
 from gateway.requests.request import Answer, CacheUse
 
@@ -14,7 +14,7 @@ def _width(answer: Answer, row: int) -> float:
     return found[1] - found[0]
 
 
-def test_total_of_many_groups_is_their_sum_and_more_exact_than_it_was(houses: Opened) -> None:
+def test_total_of_many_groups_is_their_sum_and_more_exact_than_it_was(houses: Houses) -> None:
     """More exact than the sum of as many groups of a `GROUP BY`, at the same price."""
     place = houses.place(ZCDP)
     groups = place.ask(_GROUPS)
@@ -29,7 +29,7 @@ def test_total_of_many_groups_is_their_sum_and_more_exact_than_it_was(houses: Op
     assert group < total < 0.75 * years**0.5 * group
 
 
-def test_groups_with_their_total_answer_the_same_question_alone(houses: Opened) -> None:
+def test_groups_with_their_total_answer_the_same_question_alone(houses: Houses) -> None:
     """The same again is free and the same; groups alone, or fewer of them, are measured anew and charged."""
     place = houses.place(ZCDP)
     first = place.ask(_ROLLUP)
@@ -45,7 +45,7 @@ def test_groups_with_their_total_answer_the_same_question_alone(houses: Opened) 
     assert one.reused is CacheUse.FILTER
 
 
-def test_groups_with_their_total_are_measured_anew_for_more_accuracy(houses: Opened) -> None:
+def test_groups_with_their_total_are_measured_anew_for_more_accuracy(houses: Houses) -> None:
     """A higher price is no top-up: it is charged in full, and the answer is that of one measurement."""
     place = houses.place(ZCDP)
     place.ask(_ROLLUP, epsilon="0.5")

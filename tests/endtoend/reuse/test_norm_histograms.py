@@ -1,6 +1,5 @@
 """Histograms of norms are bought as queries of their own: once, by whoever needs one, for as long as they serve."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,16 +11,13 @@ from endtoend.reuse.datasets import (
     CLIPPED_MODEST,
     CLIPPED_OPEN,
     CLIPPED_ZCDP,
-    Opened,
+    Houses,
     Place,
-    opened,
 )
-from fix_servers import SharedServers
 
 from gateway.admin.actions import refresh_data
 from gateway.budget.report import standings
 from gateway.errors import Code, Refusal
-from gateway.postgres_server import Lease
 from gateway.requests.request import Accuracy, Answer, CacheUse
 from gateway.trail.search import RecordFilter, latest_records
 
@@ -40,27 +36,19 @@ _YEARS = f"SELECT p.birth_year, COUNT(*) AS n {_JOIN} GROUP BY p.birth_year"
 _PERSONS = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
 
 
-@pytest.fixture(scope="module")
-def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(
-        sample_server, servers, clipped=12, clipped_zcdp=24, clipped_open=8, clipped_modest=2
-    ) as one:
-        yield one
-
-
 @pytest.fixture(params=[CLIPPED, CLIPPED_ZCDP])
-def place(request: pytest.FixtureRequest, houses: Opened) -> Place:
+def place(request: pytest.FixtureRequest, houses: Houses) -> Place:
     kind: str = request.param
     return houses.place(kind)
 
 
 @pytest.fixture
-def zcdp(houses: Opened) -> Place:
+def zcdp(houses: Houses) -> Place:
     return houses.place(CLIPPED_ZCDP)
 
 
 @pytest.fixture
-def open_(houses: Opened) -> Place:
+def open_(houses: Houses) -> Place:
     """Where all answers are reused openly."""
     return houses.place(CLIPPED_OPEN)
 
@@ -167,7 +155,7 @@ def test_other_keys_buy_another_histogram_where_norms_are_over_groups(zcdp: Plac
     assert len(bought(zcdp).histograms) == 4
 
 
-def test_all_keys_share_one_histogram_where_rows_are_counted(houses: Opened) -> None:
+def test_all_keys_share_one_histogram_where_rows_are_counted(houses: Houses) -> None:
     """In a pure ledger a norm is the number of rows, whatever the groups are."""
     place = houses.place(CLIPPED)
     assert place.ask(_BY).charged.value == BOTH
@@ -211,7 +199,7 @@ def test_query_that_is_cheaper_than_the_histogram_does_not_buy_it(place: Place) 
     assert place.ask(_BY, epsilon="2").charged.value == 4
 
 
-def test_account_that_cannot_pay_both_is_answered_with_the_declared_clip(houses: Opened) -> None:
+def test_account_that_cannot_pay_both_is_answered_with_the_declared_clip(houses: Houses) -> None:
     """The histogram is no reason to refuse what the account can pay."""
     place = houses.place(CLIPPED_MODEST)
     estimate = place.estimate(_BY)
@@ -223,7 +211,7 @@ def test_account_that_cannot_pay_both_is_answered_with_the_declared_clip(houses:
     assert place.ask(_BY).reused is CacheUse.SAME
 
 
-def test_query_that_is_refused_buys_no_histogram(houses: Opened) -> None:
+def test_query_that_is_refused_buys_no_histogram(houses: Houses) -> None:
     """Prices and accuracies out of reach, and a budget that is spent, are refused before anything is bought."""
     place = houses.place(CLIPPED_MODEST)
     accuracy = Accuracy(margin=Fraction(1, 10**9))

@@ -1,20 +1,18 @@
 """A histogram of norms that cannot be had is no reason to refuse a query, and is never bought for nothing again and again."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from endtoend.reuse.datasets import CLIPPED_AUDITED, CLIPPED_ZCDP, Opened, Place, opened
+from endtoend.reuse.datasets import CLIPPED_AUDITED, CLIPPED_ZCDP, Houses, Place
 from endtoend.reuse.test_norm_histograms import BOTH, MORE, PRICE, bought, declared, ledger, limit
-from fix_servers import SharedServers
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.cancellation import Computation, SourceEnd
 from gateway.engines.source import SourceDatabase
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped
 from gateway.exact import ExactTable
-from gateway.postgres_server import Lease
 from gateway.requests.request import CacheUse
 from gateway.sensitivity.measurement import Norms
 
@@ -23,19 +21,13 @@ _DAYS = "SELECT visit_date, COUNT(*) AS n FROM visits GROUP BY visit_date"
 _JOIN = "FROM visits v JOIN patients p ON v.patient_id = p.patient_id"
 
 
-@pytest.fixture(scope="module")
-def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, clipped_zcdp=8, clipped_audited=3) as one:
-        yield one
-
-
 @pytest.fixture
-def place(houses: Opened) -> Place:
+def place(houses: Houses) -> Place:
     return houses.place(CLIPPED_ZCDP)
 
 
 @pytest.fixture
-def audited(houses: Opened) -> Place:
+def audited(houses: Houses) -> Place:
     return houses.place(CLIPPED_AUDITED)
 
 
@@ -147,7 +139,7 @@ def test_histograms_refuse_no_query_and_are_refused_for_none(audited: Place) -> 
     assert audited.ask("SELECT COUNT(DISTINCT patient_id) FROM visits").rows
 
 
-def test_auditor_says_the_same_with_and_without_histograms(houses: Opened) -> None:
+def test_auditor_says_the_same_with_and_without_histograms(houses: Houses) -> None:
     """The negative control: what is refused without histograms is refused with them, under the same code."""
     codes = []
     for price in ("2", "0"):

@@ -9,13 +9,15 @@ from typing import Any
 import psycopg
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.datasets import AUDITED, PURE, Opened, Place
+from endtoend.reuse.datasets import AUDITED, PURE, Opened, Place, opened
 from fix_gateway import Client
+from fix_servers import SharedServers
 
 from gateway.admin.key_actions import create_key
 from gateway.app import gateway_api, query_api, serve_wire
 from gateway.auth.key_store import KeyOrder
 from gateway.frontends.rest.app import create_app
+from gateway.postgres_server import Lease
 from gateway.telemetry.metrics import Metrics
 
 _HOST = "127.0.0.1"
@@ -23,6 +25,13 @@ _SUM = "SELECT SUM(income) AS s FROM patients"
 _ALL = "SELECT COUNT(*) FROM patients"
 _BUT_ONE_YEAR = f"{_ALL} WHERE birth_year <> 1962"
 _EXPLAINED = f"EXPLAIN {_SUM}"
+
+
+@pytest.fixture(scope="module")
+def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
+    """One gateway, which listens."""
+    with opened(sample_server, servers, pure=8, zcdp=4, audited=2) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")

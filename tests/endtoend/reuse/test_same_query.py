@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.datasets import FOUND, PURE, Opened, Place
+from endtoend.reuse.datasets import FOUND, PURE, Houses, Place
 
 from gateway.requests.request import Accuracy, Answer, CacheUse
 
@@ -191,7 +191,7 @@ def test_quantiles_come_free_when_they_are_the_same(place: Place) -> None:
     assert (other.reused, other.charged.value) == (None, _PRICE)
 
 
-def test_groups_that_were_found_come_free_when_the_question_is_the_same(houses: Opened) -> None:
+def test_groups_that_were_found_come_free_when_the_question_is_the_same(houses: Houses) -> None:
     """Groups whose keys are released are given again as they are, and are no part of another answer."""
     place = houses.place(FOUND)
     grouped = "SELECT diagnosis, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY diagnosis"
@@ -238,7 +238,7 @@ def test_question_in_stages_is_another_when_its_inner_answer_is(pure: Place) -> 
     assert (again.charged.value > 0) is (again.reused is None)
 
 
-def test_reuse_survives_what_is_done_with_the_answer(houses: Opened) -> None:
+def test_reuse_survives_what_is_done_with_the_answer(houses: Houses) -> None:
     """HAVING, ORDER BY, LIMIT, windows and arithmetic see the same released numbers."""
     place = houses.place(PURE)
     place.ask("SELECT region, SUM(income) AS s FROM patients GROUP BY region")
