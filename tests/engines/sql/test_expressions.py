@@ -21,6 +21,7 @@ from engines.extremes import (
 from engines.mixed_cases import LONG, WIDER
 from engines.scalar_cases import ALL
 from engines.scalar_trees import Trees
+from samples import draws
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
@@ -38,7 +39,7 @@ from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar
 from gateway.plan.sql_text import scalar_sql as text_of
 
 SEED: Final = 20_260_101
-TREES: Final = 300
+TREES: Final = draws(300, fewest=100)
 
 NEAR: Final = 1e-9
 """Functions of the C library differ in the last digits; DuckDB's decimals without a scale are doubles."""

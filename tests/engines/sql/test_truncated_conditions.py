@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 from engines.extremes import RANGES, SCAN, TABLE, Databases, bound, rows
+from samples import Samples
 from sqlalchemy import Connection, Integer, case, cast, column, func, literal, select, table
 
 from gateway.engines.sql.expressions import ScalarSql
@@ -63,12 +64,14 @@ def test_a_condition_on_the_beginning_of_a_unit_is_null_where_the_time_is(
     than, value = _given(name, moment)
     there = len(rows(dialect))
     wrong = []
-    for unit in sorted(TRUNCATED):
+    for number, unit in enumerate(sorted(TRUNCATED)):
         what = f"date_trunc('{unit}', {name})"
         begun = [one for (one,) in _rows(connection, rendering.sql(bound(what)))]
         assert None in begun
         assert len(set(begun)) > 1
-        for shape, logic in TESTS.items():
+        for place, (shape, logic) in enumerate(TESTS.items()):
+            if not Samples.full and (number + place) % 2:
+                continue  # every shape at half of the units, and at each unit half of the shapes
             sql = shape.format(what=what, than=than)
             condition = rendering.sql(bound(sql))
             expected = [logic(one, value) for one in begun]

@@ -284,6 +284,7 @@ def test_buckets_that_no_word_holds_are_cut(
     rows: list[Row] = [(unit, 1, unit % 2, None, None, None) for unit in range(9)]
     database.holds(rows, 1)
     monkeypatch.setattr(rendering, "_MOST_COUNT", 100_000)
+    database.forget()
     assert database.counts(release(SQUARE, FINE)) == [{1: {7: 100_000, 8: 100_000}}]
     direct = replace(release(SQUARE, FINE), by_unit=False, groups_per_unit=None)
     assert database.counts(direct) == [{1: {7: 100_000, 8: 100_000}}]
