@@ -11,10 +11,10 @@ from hashlib import md5
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import duckdb
 import psycopg
 import pytest
 from engines.sources import connections_of, insert_in_duckdb
+from engines.sql.test_release import when_free
 from fix_sample import plain
 from samples import draws
 from sqlalchemy import URL
@@ -157,7 +157,7 @@ class Database:
     def write(self, before: Sequence[str], rows: Sequence[Row]) -> None:
         insert = b"INSERT INTO visits VALUES (%s, %s, %s, %s, %s, %s)"
         if self.url.get_backend_name() == "duckdb":
-            with duckdb.connect(str(self.url.database)) as here:
+            with when_free(str(self.url.database)) as here:
                 for one in before:
                     here.execute(one)
                 insert_in_duckdb(here, "visits", rows)
