@@ -13,7 +13,7 @@ from samples import Samples
 from gateway.errors import Reason
 from gateway.twin import Twin, TwinRefused
 
-_LIMIT_S = 2.0 if Samples.full else 1.0
+_LIMIT_S = 2.0 if Samples.full else 0.5
 _ENDS = {Reason.LIMIT_EXCEEDED, Reason.TIMEOUT, Reason.SYNTAX_ERROR}
 _ATTACKS = {
     "sort": "SELECT count(*) FROM (SELECT a FROM generate_series(1, 100000000) a ORDER BY -a) s",
