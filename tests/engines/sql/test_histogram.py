@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import psycopg
 import pytest
-from engines.sources import connections_of, insert_in_duckdb
+from engines.sources import connections_of, insert_in_duckdb, quick_preparation
 from engines.sql.test_release import when_free
 from fix_sample import plain
 from samples import draws
@@ -178,7 +178,8 @@ class Database:
             self.url, TotalScalarSql(), salt=SALT
         )
         keys = None if shown is None else [(one,) for one in shown]
-        exact = source.count(wanted, keys, {}, limit_s=20, parts=parts)
+        quick = quick_preparation(source, self.url)
+        exact = source.count(wanted, keys, {}, limit_s=20, parts=parts, on=quick)
         if self.url.get_backend_name() == "duckdb":
             source.close()  # a process that has the file open keeps others from writing
         found = []

@@ -17,7 +17,7 @@ import duckdb
 import psycopg
 import pytest
 from engines.plain_expressing import PlainExpressing
-from engines.sources import connections_of, insert_in_duckdb, run_text
+from engines.sources import connections_of, insert_in_duckdb, quick_preparation, run_text
 from fix_sample import plain
 from samples import draws
 from sqlalchemy import URL, nulls_last, text
@@ -181,7 +181,8 @@ class Database:
     def answer(self, wanted: BoundedRelease) -> dict[int | None, list[int]]:
         # what was rendered and compiled serves again
         source = self._kept = self._kept or self.open()
-        table = source.run(wanted, {}, limit_s=20)
+        quick = quick_preparation(source, self.url)
+        table = source.run(wanted, {}, limit_s=20, on=quick)
         if self.url.get_backend_name() == "duckdb":
             source.close()  # a process that has the file open keeps others from writing
         columns = zip(*table.measured, strict=True)
