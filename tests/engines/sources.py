@@ -63,7 +63,7 @@ class _InThisProcess:
         del parts, limit_s, cancelled
         [statement] = render(1)
         sql = self._statements.find(statement)
-        with duckdb.connect(self._file) as here:
+        with duckdb.connect(self._file, config={"threads": 1}) as here:
             rows = here.execute(sql.text, sql.parameters(given)).fetchall()
         return read([[rows] if rows else []])
 
