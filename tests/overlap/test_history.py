@@ -140,7 +140,7 @@ def _compared(seed: int) -> int:
     for _ in range(10):
         new = NewQuery(scope(_region(chance), *_keys(chance)), SPREAD)
         part = part_of(new, (index,))
-        judge = Judge(RULES, KnownSizes((index,), part.axes), part.axes)
+        judge = Judge(RULES, KnownSizes((index,), part.axes, float(part.spread)), part.axes)
         fast = {
             one.entry.order
             for one in pairs.find_clashes(
