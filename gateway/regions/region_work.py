@@ -84,6 +84,13 @@ def compute_once(name: str, what: object, among: object, compute: Callable[[], T
     return made
 
 
+def forget_computed() -> None:
+    """Compute everything anew: one of the objects that values follow from has changed."""
+    allowance = _OPEN.get()
+    if allowance is not None:
+        allowance.kept.clear()
+
+
 def may_compute(what: Hashable, amount: int) -> bool:
     """Count parts of an expression that are about to be computed; False if they are more than what is left.
 
