@@ -100,7 +100,7 @@ def atoms_of(regions: Sequence[Sequence[Side]], axes: Axes) -> Atoms | None:
     packed = np.ascontiguousarray(np.packbits(table, axis=0).T)
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    kept = [at for at, place in enumerate(first) if table[:, place].any()]
+    kept: list[int] = np.flatnonzero(table[:, first].any(axis=0)).tolist()
     if len(kept) > MOST_ATOMS:
         return None
     order = np.argsort(inverse, kind="stable")

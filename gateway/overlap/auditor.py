@@ -21,7 +21,13 @@ from math import prod
 from typing import Final
 
 from gateway.overlap.differencing import find_clashes
-from gateway.overlap.history import History, Index, PriorRelease, comparable_indexes
+from gateway.overlap.history import (
+    History,
+    Index,
+    PriorRelease,
+    as_float,
+    comparable_indexes,
+)
 from gateway.overlap.known_sizes import KnownSize, KnownSizes
 from gateway.overlap.narrow import Judge, Residual
 from gateway.overlap.question_part import NewQuery, QuestionPart, cut_sides, part_of
@@ -75,7 +81,7 @@ def find_violation(concerned: Sequence[NewQuery], history: History, rules: Audit
 
 
 def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) -> None:
-    sizes = KnownSizes(indexes, part.axes)
+    sizes = KnownSizes(indexes, part.axes, as_float(part.spread))
     places = [index.lying(part.around, part.keys, part.axes) for index in indexes]
     for near in places:
         sizes.seen(part.around, near)

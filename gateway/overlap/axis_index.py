@@ -31,6 +31,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 Label: TypeAlias = tuple[str, int, Cells | None, Cells | None]
 
 _FIRST_ROOM: Final = 64
+_MOST_ASKED: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class AxisIndex:
         self._names = _Names()
         self.widths = GrowingArray(np.float64)
         self._grouped = GrowingArray(np.bool_)
+        self._asked: dict[Cells, tuple[int, PartCounts]] = {}
         self.cut(None, None)
 
     def __len__(self) -> int:
@@ -131,7 +133,20 @@ class AxisIndex:
         return self._codes.setdefault(name, len(self._codes))
 
     def beside(self, cells: Cells) -> PartCounts:
-        """The position of each part relative to these cells, ignoring groupings."""
+        """The position of each part relative to these cells, ignoring groupings.
+
+        The scopes of one statement have most cells in common, so the last positions are kept until a part is added.
+        """
+        known = self._asked.get(cells)
+        if known is not None and known[0] == len(self):
+            return known[1]
+        if len(self._asked) >= _MOST_ASKED:
+            self._asked.clear()
+        found = self._position(cells)
+        self._asked[cells] = len(found.shared), found
+        return found
+
+    def _position(self, cells: Cells) -> PartCounts:
         found = (
             self._beside_steps(cells) if isinstance(cells, StepCells) else self._beside_names(cells)
         )

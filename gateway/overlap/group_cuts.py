@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.lru_cache import LruCache
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import (
     BOUNDLESS,
@@ -110,6 +111,9 @@ class KeyGrouping:
 
     def nearest(self, there: Cells, wanted: Cells) -> Cells:
         """The groups, restricted to `there`, that lie more inside of `wanted` than outside."""
+        return _NEAREST.get((self, there, wanted), lambda: self._nearest(there, wanted))
+
+    def _nearest(self, there: Cells, wanted: Cells) -> Cells:
         inside = intersection(there, wanted)
         if self.cells is None:
             return inside
@@ -177,6 +181,16 @@ class KeyGrouping:
         return [one for _, one in self.ordered.met_by(wanted)], None
 
 
+def _size(cells: Cells) -> int:
+    return 1 + len(cells.ranges if isinstance(cells, StepCells) else cells.values)
+
+
+_NEAREST: Final[LruCache[tuple[KeyGrouping, Cells, Cells], Cells]] = LruCache(
+    200_000, lambda key, found: _size(key[1]) + _size(key[2]) + _size(found)
+)
+"""Nearest sums of groups, which the scopes of a statement have in common; all hold so many ranges and names together."""
+
+
 def grouping_of(key: GroupKey) -> KeyGrouping | None:
     """The groups of the key on its axis; None if they are not known."""
     if key.axis is None:
@@ -187,6 +201,20 @@ def grouping_of(key: GroupKey) -> KeyGrouping | None:
     if key.text == key.axis.name:
         return KeyGrouping(key.text, key.axis, None, None)
     return None
+
+
+class SharedGroupings:
+    """The groupings of keys that several releases have, each made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[tuple[GroupKey, ...], tuple[KeyGrouping | None, ...]]] = {}
+
+    def of(self, keys: tuple[GroupKey, ...]) -> tuple[KeyGrouping | None, ...]:
+        """The groupings of these keys, which are kept, so that their id stays their own."""
+        known = self._known.get(id(keys))
+        if known is None:
+            known = self._known[id(keys)] = keys, tuple(grouping_of(one) for one in keys)
+        return known[1]
 
 
 def _in_order(cells: tuple[Cells, ...]) -> OrderedCells | None:

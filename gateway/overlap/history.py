@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.axis_index import AxisIndex, GrowingArray, PartCounts
-from gateway.overlap.group_cuts import KeyGrouping, grouping_of
+from gateway.overlap.group_cuts import KeyGrouping, SharedGroupings
 from gateway.overlap.person_numbers import compared_numbers, numbers_of
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides_of
@@ -71,13 +71,19 @@ class RegionEntry:
         "whole",
     )
 
-    def __init__(self, past: PriorRelease, order: int, keys: tuple[GroupKey, ...]) -> None:
+    def __init__(
+        self,
+        past: PriorRelease,
+        order: int,
+        keys: tuple[GroupKey, ...],
+        groupings: tuple[KeyGrouping | None, ...],
+    ) -> None:
         self.order = order
         self.query_id = past.query_id
         self.region: Region = past.scope.region
         self.keys = keys
         self.readable = not past.scope.unreadable
-        self.groupings = tuple(grouping_of(one) for one in keys)
+        self.groupings = groupings
         self.counts: NDArray[np.float64] | None = None
         self.deviation = standard_deviation(past.variance)
         self.whole = past.whole
@@ -172,9 +178,7 @@ class Index:
     def __init__(self) -> None:
         self.entries: list[RegionEntry] = []
         self.lines: dict[str, AxisIndex] = {}
-        self.least_deviation = (
-            inf  # of the counts of units; the noise of every other count is at least as large
-        )
+        self.least_deviation = inf  # of counts of units; others have at least as much noise
         self._columns: dict[str, GrowingArray] = {}
         self._totals = GrowingArray(np.float64)
         self._spreads = GrowingArray(np.float64)
@@ -182,6 +186,7 @@ class Index:
         self._found: dict[tuple[Region, tuple[tuple[str, int], ...]], list[RegionEntry]] = {}
         self._written: dict[Written, list[RegionEntry]] = {}
         self._keys: dict[tuple[object, ...], tuple[GroupKey, ...]] = {}
+        self._groupings = SharedGroupings()
 
     @property
     def axes(self) -> dict[str, RegionAxis]:
@@ -204,7 +209,8 @@ class Index:
                 same.again(past)
                 self._put_noise(same)
                 return
-        entry = RegionEntry(past, len(self.entries), self._shared(scope.keys))
+        keys = self._shared(scope.keys)
+        entry = RegionEntry(past, len(self.entries), keys, self._groupings.of(keys))
         self._found.setdefault((scope.region, label), []).append(entry)
         self.entries.append(entry)
         sides, axes = entry.sides, {**self.axes, **_axes(scope)}
@@ -220,8 +226,8 @@ class Index:
         label = tuple(
             (one.text, len(one.values or ()), one.values and one.values[:1]) for one in keys
         )
-        known = self._keys.get(label)
-        return known if known == keys else self._keys.setdefault(label, keys)
+        known = self._keys.setdefault(label, keys)
+        return known if known == keys else keys
 
     def _put_noise(self, entry: RegionEntry) -> None:
         self._spreads.put(entry.order, as_float(entry.spread))

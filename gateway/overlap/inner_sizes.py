@@ -9,18 +9,21 @@ INVARIANT: which sizes are given follows from regions and deviations, never from
 until one of many counts is large.
 INVARIANT: every counted row is in the box. NULL counts as a cell here: a count of a day *or NULL* says nothing of the day.
 
-See docs/proofs/overlap.md, "What the part of a region says".
+INVARIANT: `shown` is finite only if groups of one release are the whole box, cell by cell, and neither the query's keys nor
+its conditions cut them. Then a table shows each person of the box in a group of its own, with that variance.
+
+See docs/proofs/overlap.md, "What the part of a region says" and "What an earlier table showed openly".
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import Final
 
 import numpy as np
 
 from gateway.overlap.group_cuts import KeyGrouping
-from gateway.overlap.history import EntryPosition, RegionEntry
+from gateway.overlap.history import EntryPosition, RegionEntry, as_float
 from gateway.regions.boxes import Axes, Side, box_share
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, union
 
@@ -30,21 +33,28 @@ _MOST_SIZES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class InnerSize:
-    """A noisy number that is not above the number of units of the box, apart from noise with this deviation."""
+    """A noisy number that is not above the number of units of the box, apart from noise with this deviation.
+
+    `shown` is the least variance with which one table shows each person of the box in its groups; infinite if none does.
+    """
 
     count: float
     deviation: float
-    query_id: str
+    shown: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """The groups of one release that lie within the box: the rows that they cover together, and their number."""
+    """The groups of one release that lie within the box: the rows that they cover together, and their number.
+
+    `openly`: they are the whole box, and nothing that the query chose cuts them.
+    """
 
     entry: RegionEntry
     cover: Side
     groups: int
     total: float
+    openly: bool
 
     @property
     def parts(self) -> int:
@@ -90,10 +100,12 @@ def _inside(entry: RegionEntry, box: Side, axes: Axes) -> _Counted | None:
         return None
     region, cover = entry.sides[0], dict(entry.sides[0])
     taken: list[list[int] | None] = [None] * len(entry.keys)
+    openly = bool(entry.keys) and not any(one is None or one.chosen for one in entry.groupings)
     for name in sorted({*region, *box}):
         wanted = box.get(name) or all_cells(axes[name])
         there = region.get(name) or all_cells(axes[name])
         if is_empty(minus(there, wanted)):
+            openly = openly and is_empty(minus(wanted, there))
             continue
         covered = None
         for place, grouping, groups in _groups_along(entry, name):
@@ -103,16 +115,18 @@ def _inside(entry: RegionEntry, box: Side, axes: Axes) -> _Counted | None:
             taken[place], covered = _groups_within(near, there, within)
             if covered is None:
                 return None
+            openly = openly and all(is_empty(minus(groups[at], there)) for at in taken[place] or ())
         if covered is None:
             return None
         cover[name] = covered
+        openly = openly and is_empty(minus(wanted, covered))
     counts = entry.counts
     for place, places in enumerate(taken):
         if places is not None:
             counts = np.take(counts, places, axis=place)
     if not counts.size:
         return None
-    return _Counted(entry, cover, prod(counts.shape), float(counts.sum()))
+    return _Counted(entry, cover, prod(counts.shape), float(counts.sum()), openly)
 
 
 def _groups_along(
@@ -151,8 +165,9 @@ def _rank(draws: Sequence[_Counted], box: Side, axes: Axes) -> tuple[float, int,
 def _mean(draws: Sequence[_Counted]) -> InnerSize:
     """The mean of draws of equal rows, weighted by the inverse of their variances."""
     exact = [one for one in draws if not one.deviation]
+    shown = min((as_float(one.entry.spread) for one in draws if one.openly), default=inf)
     if exact:
-        return InnerSize(exact[0].count, 0.0, exact[0].entry.query_id)
+        return InnerSize(exact[0].count, 0.0, shown)
     weights = [one.deviation**-2 for one in draws]
     count = sum(one.count * by for one, by in zip(draws, weights, strict=True)) / sum(weights)
-    return InnerSize(count, sum(weights) ** -0.5, draws[0].entry.query_id)
+    return InnerSize(count, sum(weights) ** -0.5, shown)

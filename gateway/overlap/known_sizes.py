@@ -8,6 +8,8 @@ INVARIANT: a size carries its noise. *Small* requires that every unit counts as 
 deviation is below the limit, and that twice the deviation is: otherwise only a negative count could be small, which is
 noise alone. *Large* requires that the count minus six times its deviation is not below the limit. Everything else is
 unknown. A number with a deviation of 10¹⁵ reveals nothing, and no cheap draw opens or closes a region.
+INVARIANT: three deviations are enough only for rows that an earlier table shows in groups of their own, with no more noise
+than the new answer has. A difference would show them with more noise than that table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +27,7 @@ from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minu
 _Box: TypeAlias = frozenset[tuple[str, Cells]]
 
 _SURELY: Final = 6  # deviations: an analyst can draw thousands of times for almost nothing
+_OPENLY: Final = 3  # deviations: the same rows can be asked for as a table, whatever their size is
 _MOST_BOXES: Final = 8  # of a residual: each is tried as the part that is large
 _UNLISTED: Final = 100  # groups that a key has whose values are found in the data, as `limits.expected_groups` assumes
 _MOST_AROUND: Final = 24  # how many of the tightest regions around are tried
@@ -127,11 +130,12 @@ def total_of(entry: RegionEntry) -> KnownSize | None:
 
 
 class KnownSizes:
-    """The sizes that releases of one shape give, from all indexes."""
+    """The sizes that releases of one shape give, from all indexes. `spread` is that of the new answer."""
 
-    def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
+    def __init__(self, indexes: Sequence[Index], axes: Axes, spread: float) -> None:
         self._indexes = indexes
         self._axes = axes
+        self._spread = spread
         self._lying: dict[tuple[int, _Box], EntryPosition] = {}
         self._around: dict[_Box, list[RegionEntry]] = {}
 
@@ -161,15 +165,19 @@ class KnownSizes:
                     return _known(count, entry, groups)
         return None
 
-    def are_surely_large(self, parts: Sequence[Side], least: int) -> bool:
-        """Whether there are certainly as many people: in these rows, or in some of them."""
+    def are_surely_large(self, parts: Sequence[Side], least: int, groups: int = 1) -> bool:
+        """Whether there are certainly as many people in each of so many groups on average: in these rows, or in some of them."""
+        least *= groups
         if self._are_counted_large(parts, least):
             return True
         for one in parts[:_MOST_BOXES]:
             for place in range(len(self._indexes)):
                 sizes = inner_sizes(one, self._position(place, one), self._axes)
-                if any(size.count - _SURELY * size.deviation >= least for size in sizes):
-                    return True
+                for size in sizes:
+                    openly = len(parts) == groups == 1 and size.shown <= self._spread
+                    by = _OPENLY if openly else _SURELY
+                    if size.count - by * size.deviation >= least:
+                        return True
         known = None if self._may_miss_null(parts) else self.left(parts)
         return known is not None and known.is_large(least)
 

@@ -84,7 +84,7 @@ class Judge:
                 return self._too_small(residual)
         if not few and not small and not self._is_thin(sized, mine):
             return None
-        if counting and self._sizes.are_surely_large(residual.parts, least * residual.groups):
+        if counting and self._sizes.are_surely_large(residual.parts, least, residual.groups):
             return None
         return self._too_small(residual)
 

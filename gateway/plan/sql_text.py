@@ -3,10 +3,13 @@
 INVARIANT: binding the text of an expression among the same columns gives the same text again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import date, datetime
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Final
 from uuid import UUID
 
 from gateway.catalog.types import ColumnType
@@ -35,8 +38,37 @@ _AFTER = frozenset(
 )
 
 
-def scalar_sql(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of expression
+_KEPT: Final[ContextVar[dict[int, tuple[Scalar, str]] | None]] = ContextVar("texts", default=None)
+"""The texts of expressions by their ids; an expression is kept beside its text, so that its id stays its own."""
+
+
+@contextmanager
+def keep_texts() -> Iterator[None]:
+    """Within the block the text of each expression is written once: nested expressions have common parts."""
+    if _KEPT.get() is not None:
+        yield
+        return
+    token = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def scalar_sql(scalar: Scalar) -> str:
     """The expression as SQL; column ids stand where columns stood."""
+    if isinstance(scalar, Ref):
+        return scalar.field.id
+    kept = _KEPT.get()
+    if kept is None:
+        return _written(scalar)
+    known = kept.get(id(scalar))
+    if known is None:
+        known = kept[id(scalar)] = scalar, _written(scalar)
+    return known[1]
+
+
+def _written(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of expression
     match scalar:
         case Ref(field):
             return field.id

@@ -8,7 +8,7 @@ sorted, disjoint and not adjacent, one that reaches an end of a declared interva
 it are moved to the end), and names that are all declared are listed, never given by what is missing.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -18,6 +18,10 @@ from gateway.json_form import InvalidJson, Json, read_sequence, read_string, rea
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 
 Range: TypeAlias = tuple[int, int]
+
+_FEWER: Final = (
+    8  # so many times fewer ranges are looked up in the others, instead of going through all
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,10 @@ def clip_cells(cells: Cells, axis: RegionAxis) -> Cells:
     low = FIRST if axis.low is None else axis.low
     high = LAST if axis.high is None else axis.high
     inside = _met(merge_ranges(cells.ranges), ((low, high),))
-    return StepCells(tuple(_open(one, low, high) for one in inside), null)
+    if len(inside) <= 2:  # noqa: PLR2004 - only the first and the last reach an end
+        return StepCells(tuple(_open(one, low, high) for one in inside), null)
+    first, last = _open(inside[0], low, high), _open(inside[-1], low, high)
+    return StepCells((first, *inside[1:-1], last), null)
 
 
 def widen_axis(one: RegionAxis, other: RegionAxis) -> RegionAxis:
@@ -161,12 +168,15 @@ def cell_count(cells: Cells, axis: RegionAxis) -> int | None:
             return len(there.values) + null
         return None if axis.size is None else max(0, axis.size - len(there.values)) + null
     total = 0
+    origin = 0 if axis.low is None else axis.low
     for first, last in there.ranges:
         low = axis.low if first == FIRST else first
         high = axis.high if last == LAST else last
         if low is None or high is None:
             return None
-        origin = 0 if axis.low is None else axis.low
+        if axis.stride == 1:
+            total += high - low + 1
+            continue
         on = (high - origin) // axis.stride - (low - 1 - origin) // axis.stride
         total += max(1, on)
     return total + null
@@ -177,6 +187,8 @@ def merge_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     made: list[Range] = []
     if isinstance(ranges, tuple) and len(ranges) == 1:
         return ranges if ranges[0][0] <= ranges[0][1] else ()
+    if isinstance(ranges, tuple) and _are_merged(ranges):
+        return ranges
     for first, last in sorted(ranges):
         if first > last:
             continue
@@ -185,6 +197,16 @@ def merge_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
         else:
             made.append((first, last))
     return tuple(made)
+
+
+def _are_merged(ranges: tuple[Range, ...]) -> bool:
+    """Whether they are sorted, disjoint and not adjacent, as nearly all are."""
+    before = FIRST - 2
+    for first, last in ranges:
+        if first <= before + 1 or first > last:
+            return False
+        before = last
+    return True
 
 
 def contains(cells: Cells, cell: int | str | None) -> bool:
@@ -210,6 +232,9 @@ def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
         (low, high), (first, last) = one[0], other[0]
         first, last = max(first, low), min(last, high)
         return ((first, last),) if first <= last else ()
+    few, many = (one, other) if len(one) < len(other) else (other, one)
+    if _FEWER * len(few) < len(many):
+        return tuple(part for first, last in few for part in _cut(many, first, last))
     made: list[Range] = []
     left = right = 0
     while left < len(one) and right < len(other):
@@ -222,6 +247,18 @@ def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
         else:
             right += 1
     return tuple(made)
+
+
+def _cut(ranges: tuple[Range, ...], first: int, last: int) -> tuple[Range, ...]:
+    """The part of sorted disjoint ranges between two cells: only those at its ends are looked at."""
+    start = bisect_left(ranges, first, key=lambda one: one[1])
+    after = bisect_right(ranges, last, key=lambda one: one[0])
+    if start >= after:
+        return ()
+    kept = list(ranges[start:after])
+    kept[0] = (max(kept[0][0], first), kept[0][1])
+    kept[-1] = (kept[-1][0], min(kept[-1][1], last))
+    return tuple(kept)
 
 
 def range_gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:

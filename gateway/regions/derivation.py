@@ -36,7 +36,7 @@ from gateway.regions.names import region_text, shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of, truth_of
 from gateway.regions.region import Region
-from gateway.regions.region_work import WorkSpent
+from gateway.regions.region_work import WorkSpent, forget_computed
 from gateway.regions.relation import Atom, Relation, is_met
 from gateway.regions.scan_numbers import ScanNumbers
 from gateway.regions.staged_constants import member_of, value_of
@@ -108,6 +108,9 @@ class Derivation:
         return self.base(replace(self.bases[made.field.id], axis=None))
 
     def base(self, base: Base) -> Ref:
+        """The column of a base. What was read with another base of this name is not used again."""
+        if self.bases.get(base.field.id, base) != base:
+            forget_computed()
         self.bases[base.field.id] = base
         return Ref(base.field)
 

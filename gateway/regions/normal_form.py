@@ -28,6 +28,7 @@ from gateway.plan.scalars import (
 )
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.enumerate import evaluate_at
+from gateway.regions.region_work import compute_once
 
 MIRRORED: Final = MappingProxyType(
     {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -62,6 +63,12 @@ _EPOCH: Final = date(1970, 1, 1)
 
 def normal(scalar: Scalar) -> Scalar:
     """The expression in normal form, with all its parts."""
+    if isinstance(scalar, Literal | Ref):
+        return scalar
+    return compute_once("normal", scalar, None, lambda: _normal(scalar))
+
+
+def _normal(scalar: Scalar) -> Scalar:
     match scalar:
         case Call():
             made: Scalar = _call(scalar, tuple(normal(one) for one in scalar.parts))

@@ -27,7 +27,7 @@ from gateway.regions.region import (
     region_along,
     region_of_cells,
 )
-from gateway.regions.region_work import WorkSpent
+from gateway.regions.region_work import WorkSpent, compute_once
 from gateway.regions.tabulate import tabulate_condition
 from gateway.regions.time_differences import over_one_base
 
@@ -87,6 +87,10 @@ def _region_of(given: Mapping[str, Scalar], bases: Bases) -> Region:
 
 def truth_of(scalar: Scalar, bases: Bases) -> TruthRegions:
     """The regions of a normal condition. A condition that would be too much work is opaque."""
+    return compute_once("truth", scalar, bases, lambda: _truth_of(scalar, bases))
+
+
+def _truth_of(scalar: Scalar, bases: Bases) -> TruthRegions:
     try:
         _require_few(scalar)
         found = _read(scalar, bases)

@@ -8,11 +8,15 @@ INVARIANT: what is spent follows from the statement and the policy alone. Values
 were computed, so no statement is read in another way because of the statements before it.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar, cast
+
+from gateway.plan.sql_text import keep_texts
+
+T = TypeVar("T")
 
 MOST_WORK: Final = 80_000
 """Ranges and boxes that are looked at: about a microsecond each."""
@@ -31,6 +35,9 @@ class _Allowance:
     left: int
     computed: int
     counted: set[Hashable] = field(default_factory=set)
+    kept: dict[tuple[str, int, int], tuple[object, object, object, int]] = field(
+        default_factory=dict
+    )
 
 
 _OPEN: Final[ContextVar[_Allowance | None]] = ContextVar("allowance of work", default=None)
@@ -41,7 +48,8 @@ def allow_work() -> Iterator[None]:
     """Within the block so much work may be spent, whatever was allowed outside of it."""
     token = _OPEN.set(_Allowance(MOST_WORK, MOST_COMPUTED))
     try:
-        yield
+        with keep_texts():
+            yield
     finally:
         _OPEN.reset(token)
 
@@ -54,6 +62,33 @@ def spend_work(amount: int) -> None:
     allowance.left -= amount
     if allowance.left < 0:
         raise WorkSpent
+
+
+def compute_once(name: str, what: object, among: object, compute: Callable[[], T]) -> T:
+    """A value that follows from two objects alone, computed once within the block.
+
+    INVARIANT: it is charged each time, so that its order among others does not matter. Both objects are kept, so that their ids
+    stay their own. What raises is not remembered.
+    """
+    allowance = _OPEN.get()
+    if allowance is None:
+        return compute()
+    key = name, id(what), id(among)
+    known = allowance.kept.get(key)
+    if known is not None:
+        spend_work(known[3])
+        return cast("T", known[2])
+    before = allowance.left
+    made = compute()
+    allowance.kept[key] = what, among, made, before - allowance.left
+    return made
+
+
+def forget_computed() -> None:
+    """Compute everything anew: one of the objects that values follow from has changed."""
+    allowance = _OPEN.get()
+    if allowance is not None:
+        allowance.kept.clear()
 
 
 def may_compute(what: Hashable, amount: int) -> bool:

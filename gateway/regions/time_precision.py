@@ -3,6 +3,8 @@
 INVARIANT: an expression has one value within each period that is given, and one for each value of the part.
 """
 
+from typing import Final
+
 from gateway.catalog.types import Family
 from gateway.functions.calendar import DAY
 from gateway.functions.table import function_of
@@ -10,13 +12,26 @@ from gateway.functions.zoned_times import reads_clock
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Ref, Scalar, Shift, walk_scalar
 
+_TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
+
 
 def clock_of(scalar: Scalar, field: Field) -> Call | None:
     """The one clock through which all of an expression reads the column."""
-    column = Ref(field)
-    found = {one for one in walk_scalar(scalar) if column in one.parts}
-    clock = next(iter(found), None)
-    return clock if len(found) == 1 and isinstance(clock, Call) and reads_clock(clock) else None
+    if field.type.family not in _TIMES:
+        return None
+    clock = _one_reader(scalar, Ref(field))
+    return clock if isinstance(clock, Call) and reads_clock(clock) else None
+
+
+def _one_reader(scalar: Scalar, column: Scalar) -> Scalar | None:
+    """The one expression in it that reads the column; None if there are several."""
+    found: Scalar | None = None
+    for one in walk_scalar(scalar):
+        if column in one.parts:
+            if found is not None and one != found:
+                return None
+            found = one
+    return found
 
 
 def looked_at(scalar: Scalar, column: Scalar) -> int | None:
@@ -48,10 +63,10 @@ def part_of_time(scalar: Scalar, field: Field) -> Call | None:
 
     Many conditions of one statement are about the same part, which is then computed once.
     """
+    if field.type.family not in _TIMES:
+        return None
     clock = clock_of(scalar, field)
-    atom = Ref(field) if clock is None else clock
-    readers = {one for one in walk_scalar(scalar) if atom in one.parts}
-    reader = next(iter(readers), None)
-    if len(readers) != 1 or reader == scalar or not isinstance(reader, Call):
+    reader = _one_reader(scalar, Ref(field) if clock is None else clock)
+    if reader == scalar or not isinstance(reader, Call):
         return None
     return None if function_of(reader).time_part is None else reader

@@ -8,7 +8,7 @@ from samples import draws
 from gateway.overlap.axis_index import AxisIndex
 from gateway.overlap.group_cuts import _in_order
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
-from gateway.regions.cells import StepCells, merge_ranges, range_gaps
+from gateway.regions.cells import StepCells, intersection, merge_ranges, range_gaps
 
 
 def _axis(stride: int, low: int | None, high: int | None) -> RegionAxis:
@@ -66,3 +66,30 @@ def test_group_of_one_cell_is_that_of_many_cells() -> None:
         found = [ordered.around_one(one) for one in cells.tolist()]
         assert found == list(zip(firsts.tolist(), lasts.tolist(), strict=True))
         assert all(first <= one <= last for one, (first, last) in zip(cells, found, strict=True))
+
+
+def test_positions_are_computed_anew_when_a_part_was_added() -> None:
+    """What was kept for the same cells is of the parts that were there."""
+    line = AxisIndex(_axis(1, 0, 999))
+    asked = StepCells(((10, 19),))
+    assert len(line.beside(asked).shared) == 1
+    line.cut(StepCells(((15, 24),)), None)
+    found = line.beside(asked)
+    assert found.shared.tolist() == [10, 5]
+    assert line.beside(asked) is found
+
+
+def test_few_ranges_are_cut_out_of_many_as_all_are() -> None:
+    """The ends that are looked up give the cells that a walk through both gives."""
+    chance = Random(8)  # noqa: S311 - a seed, no secret
+    for _ in range(draws(500)):
+        many = StepCells(merge_ranges((at, at + chance.randrange(4)) for at in range(0, 400, 5)))
+        few = StepCells(
+            merge_ranges(
+                (at, at + chance.randrange(90)) for at in chance.sample(range(-20, 420), 3)
+            )
+        )
+        held = {at for first, last in few.ranges for at in range(first, last + 1)}
+        wanted = {at for first, last in many.ranges for at in range(first, last + 1)} & held
+        assert intersection(many, few) == StepCells(merge_ranges((at, at) for at in wanted))
+        assert intersection(few, many) == intersection(many, few)

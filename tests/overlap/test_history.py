@@ -14,6 +14,7 @@ from overlap.invented import (
     SIDE,
     SPREAD,
     YEAR,
+    by,
     by_tens,
     named,
     names,
@@ -140,7 +141,7 @@ def _compared(seed: int) -> int:
     for _ in range(10):
         new = NewQuery(scope(_region(chance), *_keys(chance)), SPREAD)
         part = part_of(new, (index,))
-        judge = Judge(RULES, KnownSizes((index,), part.axes), part.axes)
+        judge = Judge(RULES, KnownSizes((index,), part.axes, float(part.spread)), part.axes)
         fast = {
             one.entry.order
             for one in pairs.find_clashes(
@@ -186,3 +187,15 @@ def test_verdicts_and_texts_are_the_same_when_sets_have_another_order() -> None:
         said.append(run.stdout)
     assert said[0] == said[1]
     assert "GW401" in said[0]
+
+
+def test_keys_that_begin_alike_are_not_taken_for_each_other() -> None:
+    """Two lists of as many groups that have the first one in common have different groups."""
+    one = by(YEAR, ranges((1900, 1909)), ranges((1910, 1989)), text="listed(t.year)")
+    other = by(YEAR, ranges((1900, 1909)), ranges((1910, 1910)), text="listed(t.year)")
+    history = History([past(1, EVERYTHING, one), past(2, where((SIDE, names("east"))), other)])
+    assert [entry.keys for entry in history] == [(one,), (other,)]
+    assert [entry.groupings[0].cells for entry in history if entry.groupings[0]] == [
+        one.cells,
+        other.cells,
+    ]

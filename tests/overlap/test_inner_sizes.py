@@ -8,6 +8,7 @@ from overlap.invented import (
     DAY,
     RULES,
     SIDE,
+    SPREAD,
     by,
     by_tens,
     names,
@@ -106,7 +107,49 @@ def test_mean_of_all_draws_decides_and_no_lucky_draw() -> None:
     asked = where((DAY, StepCells(((101, 29_999),))))
     assert refusal(asked, [told, *tables([80])]) is not None
     assert refusal(asked, [told, *tables([80] * 30)]) is None
-    assert refusal(asked, [told, *tables([1] * 29 + [900])]) is not None
+    assert refusal(asked, [told, *tables([1] * 29 + [400])]) is not None
+
+
+@pytest.mark.parametrize(
+    ("first", "spread", "chosen", "clears"),
+    [
+        (100, SPREAD, False, True),
+        (100, 2 * SPREAD, False, False),  # a cheaper table shows a person less exactly
+        (100, SPREAD, True, False),  # the query chose the boundary of the day
+        (99, SPREAD, False, False),  # the table has the day beside another one
+    ],
+)
+def test_three_deviations_clear_a_day_that_a_table_shows_as_exactly(
+    first: int,
+    spread: Fraction,
+    chosen: bool,  # noqa: FBT001
+    clears: bool,  # noqa: FBT001
+) -> None:
+    """The day can be asked for in a table, whatever its size is, so a difference reveals no more. Six are needed otherwise."""
+    days = [ranges((first, 100)), *(ranges((one, one)) for one in range(101, 131))]
+    text = "(t.day < 101)" if chosen else "t.day"
+    deviation = float(spread) ** 0.5
+    for times, enough in ((2.9, False), (5.9, clears)):
+        count = round(10 + times * deviation)
+        about = where((DAY, ranges((first, 130))))
+        key = by(DAY, *days, text=text)
+        table = past(2, about, key, counts=[count] * 31, spread=spread, whole=False)
+        asked = where((DAY, StepCells(((101, 29_999),))))
+        assert (refusal(asked, [past(1, SINCE_100), table]) is None) is enough
+
+
+def test_three_deviations_of_a_count_by_itself_clear_nothing() -> None:
+    """A condition chose these rows, and no table."""
+    told = past(1, SINCE_100)
+    asked = where((DAY, StepCells(((101, 29_999),))))
+    day = where((DAY, ranges((100, 100))))
+    for count, clears in ((150, False), (190, True)):
+        counted = past(2, day, counts=[count], whole=False)
+        assert (refusal(asked, [told, counted]) is None) is clears
+        cut = past(
+            2, day, by(DAY, ranges((100, 109)), text="ten(t.day)"), counts=[count], whole=False
+        )
+        assert (refusal(asked, [told, cut]) is None) is clears
 
 
 @pytest.mark.parametrize(("groups", "clears"), [(4, True), (100, False)])

@@ -6,12 +6,21 @@ import pytest
 from overlap.sequences import Asked
 from overlap.walk import DEFAULTS, parts, scopes, walked
 
+from gateway.plan import sql_text
 from gateway.plan.scalars import Scalar
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions import cell_classes, tabulate
 from gateway.regions import key_cells as keys
 from gateway.regions.cells import Cells, StepCells
-from gateway.regions.region_work import MOST_COMPUTED, MOST_WORK
+from gateway.regions.region_work import (
+    MOST_COMPUTED,
+    MOST_WORK,
+    WorkSpent,
+    allow_work,
+    compute_once,
+    forget_computed,
+    spend_work,
+)
 from gateway.regions.resolved_plan import clear_resolved
 
 _READINGS = 3  # of the rows, of the keys and of the aggregates: each has an allowance of its own
@@ -157,3 +166,48 @@ def test_long_condition_in_an_aggregate_below_exists_is_opaque() -> None:
         f" (SELECT 1 FROM ({counted}) t WHERE t.patient_id = p.patient_id AND n > 0)"
     )
     assert any(one.unreadable for one in scopes("clinic", sql))
+
+
+def test_condition_that_is_read_again_is_charged_again() -> None:
+    """Whether a condition fits the allowance does not depend on what was remembered: only the computing is saved."""
+    calls = list[int]()
+
+    def work() -> int:
+        calls.append(1)
+        spend_work(MOST_WORK // 3)
+        return 7
+
+    what, bases = object(), object()
+    with allow_work():
+        assert [compute_once("truth", what, bases, work) for _ in range(3)] == [7, 7, 7]
+        assert len(calls) == 1
+        with pytest.raises(WorkSpent):
+            compute_once("truth", what, bases, work)
+        assert compute_once("other", what, bases, lambda: 8) == 8
+    with allow_work():
+        assert compute_once("truth", what, bases, work) == 7
+        forget_computed()
+        calls.pop()
+        assert compute_once("truth", what, bases, work) == 7
+    assert len(calls) == 2
+    assert [compute_once("truth", what, bases, work) for _ in range(2)] == [7, 7], "no allowance"
+    assert len(calls) == 4
+
+
+def test_parts_of_nested_choices_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty choices in each other took seconds: each was written and solved again for every one around it."""
+    texts = list[Scalar]()
+
+    def written(scalar: Scalar, write: Callable[[Scalar], str] = sql_text._written) -> str:
+        texts.append(scalar)
+        return write(scalar)
+
+    monkeypatch.setattr(sql_text, "_written", written)
+    chosen = "cost"
+    for step in range(30):
+        chosen = f"CASE WHEN {chosen} > {step}00 THEN cost + {step} ELSE cost END"
+    sql = f"SELECT COUNT(*) FROM (SELECT patient_id, SUM({chosen}) AS m FROM visits GROUP BY 1) t WHERE m > 3"
+    parts.cache_clear()
+    clear_resolved()
+    assert scopes("clinic", sql)
+    assert len(texts) < 150_000  # before: 713,119
