@@ -129,13 +129,9 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
         if cut is not None and served is not None:
             most = _units_at_most(served.histogram, clips.rows.square, cut.units)
             # units above the clip that noise hides may have any number of rows: 0 would say that nothing is lost
-            seen = cut if cut.lost else None
-            scope = replace(
-                scope,
-                units=seen and seen.units,
-                units_at_most=most,
-                rows=seen and seen.rows,
-            )
+            scope = replace(scope, units_at_most=most)
+            if cut.lost:
+                scope = replace(scope, units=cut.units, rows=cut.rows)
         yield scope
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
         # a norm of its own: there each group of a unit counts as one row
