@@ -105,6 +105,8 @@ def test_setting_is_refused_when_it_is_set_to_what_it_cannot_be(wire: Wired) -> 
             assert caught.value.sqlstate == "22023"
             assert "`off`, `brief`, `full` or `auto`" in str(caught.value)
         with pytest.raises(psycopg.DataError):
+            connection.execute("SET gateway.notices = loud", prepare=True)
+        with pytest.raises(psycopg.DataError):
             connection.execute("SET SESSION gateway.epsilon TO -0.1")
         for name in ("epsilon", "accuracy", "fresh", "unsupported"):
             with pytest.raises(psycopg.DataError):
