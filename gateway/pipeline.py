@@ -34,7 +34,7 @@ from gateway.stages.charge import (
     AlreadyCharged,
     charge_quote,
     find_first_answer,
-    name_histograms,
+    name_charges,
     require_new_key,
 )
 from gateway.stages.clips import (
@@ -110,12 +110,14 @@ def release_query(
     query = analyze_query(bound, dataset)
     require_new_key(query, services.journal)
     bought: list[Bill] = []
-    with name_histograms(bought):
+    own: list[Bill] = []
+    with name_charges(bought, own):
         query = _clip_query(services, dataset, bound, query, bought=bought, cancelled=cancelled)
         query = price_for_accuracy(query, services.journal)
         record.set_clipped(clipped_scopes(query.releases, query.histograms))
         with SourceAccess(dataset, query, services.limit_s, cancelled) as source:
             bill = _charge_query(services, dataset, query, source, record)
+            own.append(bill)
             done = execute_query(
                 query,
                 bill,

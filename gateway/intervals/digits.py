@@ -60,12 +60,12 @@ def margin_text(margin: float) -> str:
 
 def share_text(share: float) -> str:
     """An estimated share, with two digits."""
-    return "less than 0.1 %" if share < _LEAST_SHARE else f"about {100 * share:.2g} %"
+    return f"about {Decimal(f'{100 * share:.2g}'):f} %"
 
 
 def most_text(share: float) -> str:
     """A share that a noisy number leaves open, at most, with two digits."""
-    return f"{'' if share < _LEAST_SHARE else 'at most '}{share_text(share)}"
+    return "less than 0.1 %" if share < _LEAST_SHARE else f"at most {share_text(share)}"
 
 
 def value_text(value: float, margin: float) -> str:

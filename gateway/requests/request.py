@@ -165,7 +165,7 @@ class ClippedScope:
     """Rows and groups over which a unit has a norm, and the norm up to which it counts in full.
 
     Of the units and of the rows these shares count with less weight, or not: estimates of what a histogram shows, None where
-    they are not known. `units_at_most` is how large the share of units may be, as far as its noise leaves it open.
+    they are not known, and where it shows nothing above the limit. `units_at_most` is how large the share of units may be, as far as its noise leaves it open.
     """
 
     over: str

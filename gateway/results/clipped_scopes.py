@@ -4,7 +4,8 @@ A unit with several rows or groups may count with less weight, so a total may be
 answer says so: over which tables and keys a unit has its norm, and up to which norm it counts in full.
 
 A histogram shows norms that enough units have. How many units are concerned is said as a bound that its noise leaves open, and
-which share of the rows is cut only of the norms that it shows: what a few units with more rows lose, it cannot tell.
+which share of the rows is cut only of the norms that it shows: what a few units with more rows lose, it cannot tell. Where it
+shows none above the clip, no share of the rows is said, as a few units may have most of them.
 
 INVARIANT: what is said follows from the analysis of the query, which depends on the query, the policy and released
 histograms. How much is cut is said only where such a histogram speaks of the very rows and keys that are weighted.
@@ -63,11 +64,16 @@ def clip_notices(scopes: Iterable[ClippedScope]) -> Iterator[str]:
 
 
 def _how_much(scope: ClippedScope) -> str:
-    if scope.units_at_most is None or scope.rows is None:
+    if scope.units_at_most is None:
         return "how much this takes is not known"
-    units, rows = most_text(scope.units_at_most), share_text(scope.rows)
+    units = most_text(scope.units_at_most)
+    if scope.rows is None:
+        return (
+            f"that concerns {units} of them, too few for a histogram to show; which share of the rows it takes is not"
+            " known"
+        )
     return (
-        f"that concerns {units} of them and takes {rows} of the rows, not counting a few with more rows"
+        f"that concerns {units} of them and takes {share_text(scope.rows)} of the rows, not counting a few with more rows"
         " than a histogram can show"
     )
 
@@ -122,7 +128,10 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
         cut = _cut(part, served)
         if cut is not None and served is not None:
             most = _units_at_most(served.histogram, clips.rows.square, cut.units)
-            scope = replace(scope, units=cut.units, units_at_most=most, rows=cut.rows)
+            # units above the clip that noise hides may have any number of rows: 0 would say that nothing is lost
+            scope = replace(scope, units_at_most=most)
+            if cut.lost:
+                scope = replace(scope, units=cut.units, rows=cut.rows)
         yield scope
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):
         # a norm of its own: there each group of a unit counts as one row

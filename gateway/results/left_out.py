@@ -1,8 +1,8 @@
 """What a statement leaves out of the rows of a unit, whatever their norm: sentences beside the answer.
 
 Weights make a unit count less, and `clipped_scopes` says so. Four limits leave rows or values out instead: groups that are
-found in the data, of which a unit keeps some; different values; numbers that are computed for each unit; and joins in which a
-row may meet many others. Whether a limit leaves anything out is not known without a release, so the limit is said.
+found in the data, of which a unit keeps some; different values; numbers that are computed for each unit, by grouping or in
+windows; and joins in which a row may meet many others. Whether a limit leaves anything out is not known without a release, so the limit is said.
 
 INVARIANT: all of it follows from the analysis of the query, which depends on the query and the policy.
 """
@@ -18,6 +18,7 @@ from gateway.plan.joins import Join, Mark, is_cut
 from gateway.plan.narrowed_domains import conjuncts
 from gateway.plan.node import walk_nodes
 from gateway.results.clipped_scopes import scope_text
+from gateway.results.cut_windows import cut_window_notices
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, constant_per_unit
 from gateway.sensitivity.measurement import Different
@@ -37,6 +38,7 @@ def _limits(part: Analysis) -> Iterator[str]:
         return
     yield from _of_joins(part.plan, label.unit)
     yield from _of_each_unit(part.plan, label.unit)
+    yield from cut_window_notices(part.plan, label.unit)
     if part.clips is None:
         return
     keys, most = part.plan.keys, part.groups_per_unit

@@ -213,18 +213,30 @@ def reuse_notices(quote: Quote, charged: Epsilon | None = None) -> tuple[str, ..
 
 
 @contextmanager
-def name_histograms(bought: Sequence[Bill]) -> Iterator[None]:
-    """A refusal inside says what was charged for histograms of norms before it, as that stays charged."""
+def name_charges(histograms: Sequence[Bill], own: Sequence[Bill]) -> Iterator[None]:
+    """A refusal inside says what stays charged: for histograms of norms, and for the query itself if it was charged, too."""
     try:
         yield
     except InternalError:
         raise
     except Refusal as refusal:
-        charged = sum((one.charged for one in bought), Epsilon.zero())
-        if charged.value:
-            stays = f"epsilon {charged} was charged for a histogram of norms and stays charged"
-            refusal.detail = "; ".join(filter(None, (refusal.detail, stays)))
+        stays = _charges_text(_charged(histograms), _charged(own))
+        refusal.detail = "; ".join(filter(None, (refusal.detail, stays)))
         raise
+
+
+def _charged(bills: Sequence[Bill]) -> Epsilon:
+    return sum((one.charged for one in bills), Epsilon.zero())
+
+
+def _charges_text(histograms: Epsilon, own: Epsilon) -> str:
+    """What the analyst's own account was charged; nothing where it was charged nothing."""
+    if not histograms.value:
+        return f"epsilon {own} was charged and stays charged" if own.value else ""
+    bought = f"epsilon {histograms} was charged for a histogram of norms"
+    if not own.value:
+        return f"{bought} and stays charged"
+    return f"{bought} and {own} for the query, and both stay charged"
 
 
 def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waited for

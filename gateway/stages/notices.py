@@ -3,14 +3,15 @@
 Takes released tables, and for a connection how much it wants to be told and what is left of the analyst's quota. Gives
 the lines that REST and the command line show, and the NOTICE messages of a connection, in the same words:
 
-- `full`: a summary, then each line as a NOTICE of its own.
-- `brief`: one NOTICE. The summary is its message, with the reuse of earlier answers. Lines that say what the answer is
+- `full`: a summary, then each other line as a NOTICE of its own.
+- `brief`: one NOTICE. The summary is its message. Lines that say what the answer is
   not, and which persons count with less weight, are its DETAIL, and advice about columns that are mostly noise is its HINT.
 - `off`: only the lines that say that the answer is not what the statement asks for: a key that is read more coarsely, a
   result in ranges, an item that is NULL, a probe that read nothing. Silence there would mislead; `client_min_messages`
   is the client's own way to hear of nothing at all.
 
-A summary is made of the parts in `_summary`, in their order: a part is a text, or is left out.
+A summary is made of the parts in `_summary`, in their order: a part is a text, or is left out. It has the reuse of earlier
+answers, which stands in the place of the price where the whole answer is one.
 
 INVARIANT: a notice depends on the question, the policy, the analyst's own account, the public parameters of the noise and
 released values alone. It is computed after the charge, and charges nothing.
@@ -76,11 +77,12 @@ def connection_notices(
     different = _texts(said, NoticeKind.DIFFERENT)
     if detail is NoticeDetail.OFF:
         return tuple(map(Notice, different))
-    if detail is NoticeDetail.FULL:
-        summary = _summary(done, (), quota)
-        return tuple(map(Notice, (*filter(None, [summary]), *(text for _, text in said))))
     reused, clipped = _texts(said, NoticeKind.REUSED), _texts(said, NoticeKind.CLIPPED)
-    first, *more = (*filter(None, [_summary(done, reused, quota)]), *different, *clipped, "")
+    summary = _summary(done, reused, quota)
+    if detail is NoticeDetail.FULL:
+        rest = (text for kind, text in said if kind is not NoticeKind.REUSED or not summary)
+        return tuple(map(Notice, (*filter(None, [summary]), *rest)))
+    first, *more = (*filter(None, [summary]), *different, *clipped, "")
     if not first:
         return ()
     return (Notice(first, tuple(filter(None, more)), _texts(said, NoticeKind.NOISE)),)

@@ -147,6 +147,24 @@ def test_estimate_says_the_loss_beside_the_margin_of_the_noise(gateway: AskedGat
     assert f"Notice: {notice}" in plan_lines(after)
 
 
+def test_cut_row_numbers_are_said_in_answers_and_explain(gateway: AskedGateway) -> None:
+    """Row R and all later rows have the number R, and it is said; of the first rows, the negative control, it is not."""
+    numbered = (
+        "SELECT COUNT(*) AS n FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id) AS r"
+        " FROM visits) t WHERE r = {}"
+    )
+    [cut] = [
+        one for one in gateway.answer(numbered.format(10**9), "losses").notices if "end at" in one
+    ]
+    most = int(cut.removeprefix("row numbers of each patient end at ").partition(":")[0])
+    for number, said in ((1, False), (most - 1, False), (most, True), (most + 1, True)):
+        sql = numbered.format(number)
+        told = [line for line in plan_lines(estimated(gateway, sql)) if "row numbers of" in line]
+        notices = [one for one in gateway.answer(sql, "losses").notices if "row numbers of" in one]
+        assert told == [f"Notice: {one}" for one in notices]
+        assert bool(notices) is said
+
+
 def test_history_names_scope_and_clip_of_an_answer(gateway: AskedGateway) -> None:
     """For whoever got the answer: a connection that wants no notices reads it there."""
     answer = gateway.answer("SELECT AVG(minutes) FROM calls", "losses")
@@ -162,7 +180,7 @@ def test_history_names_scope_and_clip_of_an_answer(gateway: AskedGateway) -> Non
 
 def test_trail_names_scope_and_clip_of_an_answer(gateway: AskedGateway) -> None:
     """Of the charge and of the answer, in whole numbers; a query without weights has none."""
-    answer = gateway.answer("SELECT SUM(minutes) FROM calls", "losses")
+    answer = gateway.answer("SELECT VAR_POP(minutes) FROM calls", "losses")
     persons = gateway.answer("SELECT COUNT(*) FROM patients", "losses")
     with gateway.foundation.engine.connect() as connection:
         records = list(latest_records(connection, 20))

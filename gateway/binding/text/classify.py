@@ -101,13 +101,17 @@ class StatementKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement; `query` is the text of the query in it, `head` and `tail` what stands around."""
+    """One statement; `query` is the text of the query in it, `head` and `tail` what stands around.
+
+    `setting` is the name of a setting and the text that SET gives it.
+    """
 
     kind: StatementKind
     text: str
     head: str = ""
     query: str = ""
     tail: str = ""
+    setting: tuple[str, str] | None = None
 
 
 _QUERY: Final = frozenset({"select", "with", "values", "table", "("})
@@ -248,7 +252,10 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
             f"this value of the setting `{name}` is not allowed",
             "docs/twin.md lists the allowed values",
         )
-    return Statement(StatementKind.PASS, sql)
+    if command == "reset" or words[-1:] == ["default"]:
+        return Statement(StatementKind.PASS, sql)
+    # a sign before a number is a word of its own
+    return Statement(StatementKind.PASS, sql, setting=(name, "".join(values)))
 
 
 def _assigned(written: list[str]) -> tuple[str, list[str]]:

@@ -37,6 +37,7 @@ from gateway.binding.text.temp_tables import (
 )
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.frontends.pgwire.session_settings import require_readable
 from gateway.lru_cache import LruCache
 
 _NOTHING: Final[Mapping[str, TempTable]] = MappingProxyType({})
@@ -151,6 +152,8 @@ class Statements:
         if to_keep is not None and self._may_give_up(to_keep):
             return TempTableDrop(to_keep)
         statement = self._with_kept(classify(sql))
+        if statement.setting is not None:
+            require_readable(*statement.setting)
         if statement.kind is StatementKind.PASS or is_catalog_query(statement.query, self._dataset):
             return Plain(as_catalog_query(statement).text.encode())
         described = f"{statement.head}{postgresql_sql(statement.query)}{statement.tail}"

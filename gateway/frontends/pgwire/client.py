@@ -33,8 +33,9 @@ from gateway.frontends.pgwire.handshake import (
     log_in,
 )
 from gateway.frontends.pgwire.question_flow import IDLE, Ask, Outcome
-from gateway.frontends.pgwire.request import AUTO, NOTICES, request_of
+from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
+from gateway.frontends.pgwire.session_settings import AUTO, NOTICES
 from gateway.frontends.pgwire.startup import CancelKey, CancelRegistry, CancelRequest
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request

@@ -21,6 +21,7 @@ from gateway.binding.text.classify import ENCODINGS, SETTINGS, WITHOUT_EFFECT, i
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.frontends.pgwire.framing import Malformed, frame_message
 from gateway.frontends.pgwire.messages import BACKEND_KEY, NEGOTIATE, BodyReader
+from gateway.frontends.pgwire.session_settings import require_readable
 
 MAJOR: Final = 3
 NEWEST_MINOR: Final = 2
@@ -236,6 +237,7 @@ def _settable(name: str, value: str) -> str:
     values = [_unquoted(one) for one in value.split(",")] if name in _LISTS else [value]
     if not (value == TOKEN if name == LOGIN else is_allowed_setting(name, values)):
         raise _refused(f"`{name}` cannot be `{_told(value)}` here", "connect without it")
+    require_readable(name, value)
     return value
 
 

@@ -78,17 +78,21 @@ def test_query_is_answered_when_its_histogram_fails(
     assert place.ask(_BY, fresh=True).charged.value == BOTH
 
 
-@pytest.mark.parametrize("norms", [True, False], ids=["histogram", "query"])
-def test_refusal_says_that_a_histogram_stays_charged(
-    place: Place, monkeypatch: pytest.MonkeyPatch, *, norms: bool
+@pytest.mark.parametrize(
+    ("norms", "cancels"),
+    [(True, True), (False, True), (False, False)],
+    ids=["cancelled histogram", "cancelled query", "failed query"],
+)
+def test_refusal_says_all_that_stays_charged(
+    place: Place, monkeypatch: pytest.MonkeyPatch, *, norms: bool, cancels: bool
 ) -> None:
-    """Where the client cancels while it is measured, and where the query fails after it; its charge is in the ledger."""
+    """The histogram alone where it is cancelled, and the query too where it is stopped after its own charge."""
     cancelled, run = threading.Event(), SourceDatabase.run
 
     def failing(self: SourceDatabase, release: BoundedRelease, *more: Any, **named: Any) -> Any:  # noqa: ANN401
         if any(isinstance(one.quantity, Norms) for one in release.measurements) is not norms:
             return run(self, release, *more, **named)
-        if norms:
+        if cancels:
             cancelled.set()
             raise SourceStopped(Code.SOURCE_CANCELLED)
         raise BackendUnavailable(Code.SOURCE_UNAVAILABLE)
@@ -96,10 +100,29 @@ def test_refusal_says_that_a_histogram_stays_charged(
     monkeypatch.setattr(SourceDatabase, "run", failing)
     with pytest.raises(Refusal) as caught:
         place.asking.answer(place.subject("alice"), place.request(_BY), cancelled)
-    assert caught.value.detail.endswith(
-        "epsilon 2 was charged for a histogram of norms and stays charged"
-    )
+    of_norms = "epsilon 2 was charged for a histogram of norms"
+    both = f"{of_norms} and {PRICE} for the query, and both stay charged"
+    assert caught.value.detail.endswith(f"{of_norms} and stays charged" if norms else both)
     assert ledger(place) == (MORE if norms else BOTH)
+
+
+def test_histogram_is_bought_again_after_its_measurement_was_cancelled(
+    place: Place, fail: Callable[[Callable[[], Refusal]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancellation is no failure of the source: the next query has its clip, and pays for its histogram."""
+    cancelled = threading.Event()
+
+    def cancel() -> Refusal:
+        cancelled.set()
+        return SourceStopped(Code.SOURCE_CANCELLED)
+
+    with monkeypatch.context():
+        fail(cancel)
+        with pytest.raises(SourceStopped):
+            place.asking.answer(place.subject("alice"), place.request(_BY), cancelled)
+    monkeypatch.undo()
+    assert place.ask(_BY).charged.value == BOTH
+    assert ledger(place) == MORE + BOTH
 
 
 def test_refusal_says_nothing_of_histograms_that_were_there_before(
@@ -111,6 +134,7 @@ def test_refusal_says_nothing_of_histograms_that_were_there_before(
     with pytest.raises(Refusal) as caught:
         place.ask(_BY, fresh=True)
     assert "histogram" not in caught.value.detail
+    assert caught.value.detail.endswith(f"epsilon {PRICE} was charged and stays charged")
 
 
 def _raise_broken(*_: object, **__: object) -> None:

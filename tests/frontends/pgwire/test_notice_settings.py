@@ -95,16 +95,34 @@ def test_detail_follows_the_name_that_a_client_gives_itself(wire: Wired) -> None
         assert _detail(wire, connection, "SET extra_float_digits = 2") is OFF
 
 
-def test_query_is_refused_when_the_detail_is_no_word_of_it(wire: Wired) -> None:
-    """Before it is asked; PostgreSQL takes any text for a setting with a point in its name."""
+def test_setting_is_refused_when_it_is_set_to_what_it_cannot_be(wire: Wired) -> None:
+    """PostgreSQL takes any text for a setting with a point in its name; then no query could be asked."""
     with wire.connect() as connection:
-        connection.execute("SET gateway.notices = 'loud'")
-        with pytest.raises(psycopg.DataError) as caught:
-            connection.execute(QUESTION)
-        assert caught.value.sqlstate == "22023"
-        assert wire.pipeline.asked == []
-    with pytest.raises(psycopg.DataError), wire.connect("-c gateway.notices=loud") as connection:
-        connection.execute(QUESTION)
+        connection.execute("SET gateway.notices = full")
+        for written in ("loud", "'loud'", "'default'", "2"):
+            with pytest.raises(psycopg.DataError) as caught:
+                connection.execute(f"SET gateway.notices = {written}")
+            assert caught.value.sqlstate == "22023"
+            assert "`off`, `brief`, `full` or `auto`" in str(caught.value)
+        with pytest.raises(psycopg.DataError):
+            connection.execute("SET gateway.notices = loud", prepare=True)
+        with pytest.raises(psycopg.DataError):
+            connection.execute("SET SESSION gateway.epsilon TO -0.1")
+        for name in ("epsilon", "accuracy", "fresh", "unsupported"):
+            with pytest.raises(psycopg.DataError):
+                connection.execute(f"SET gateway.{name} = 'maybe'")
+        assert _shown(connection) == "full"
+        assert _detail(wire, connection, "SET gateway.epsilon = 0.1") is FULL
+    with pytest.raises(psycopg.OperationalError, match=r"gateway\.notices"):
+        wire.connect("-c gateway.notices=loud")
+
+
+def test_setting_may_be_empty_or_a_purpose_in_any_words(wire: Wired) -> None:
+    """The negative control: an empty text is no value, and the policy decides on purposes."""
+    with wire.connect("-c gateway.notices=") as connection:
+        connection.execute("SET gateway.epsilon = ''")
+        connection.execute("SET gateway.purpose = 'loud'")
+        assert _shown(connection, "SHOW gateway.purpose") == "loud"
 
 
 def test_detail_and_hint_of_a_notice_are_its_own_fields(wire: Wired) -> None:
@@ -124,6 +142,5 @@ def test_refusals_are_errors_at_every_detail(wire: Wired) -> None:
     with wire.connect("-c gateway.notices=off") as connection:
         with pytest.raises(errors.UndefinedFunction):
             connection.execute("SELECT nothing()")
-        connection.execute("SET gateway.fresh = 'maybe'")
         with pytest.raises(psycopg.DataError):
-            connection.execute(QUESTION)
+            connection.execute("SET gateway.fresh = 'maybe'")

@@ -189,8 +189,7 @@ def test_question_is_refused_when_fresh_is_no_boolean(
 ) -> None:
     """Before it is asked: nobody is given an old answer by a slip of the pen."""
     connection, _ = heard
-    connection.execute("SET gateway.fresh = 'maybe'")
     with pytest.raises(psycopg.DataError) as caught:
-        connection.execute(QUESTION)
+        connection.execute(f"SET gateway.fresh = 'maybe'; {QUESTION}")
     assert caught.value.sqlstate == "22023"
     assert wire.pipeline.asked == []
