@@ -80,13 +80,20 @@ class ClippedPart:
 class WantedHistogram:
     """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts.
 
-    `instead` is the one of all rows, where this one is of those under the conditions of the statement.
+    `instead` is the one of all rows, where this one is of those under the conditions of the statement. `quoted` is what the
+    subject would be charged for it now, once it is known; before, it is the whole price.
     """
 
     query: AnalyzedQuery
     rows: Aggregate
     parts: tuple[ClippedPart, ...]
     instead: "WantedHistogram | None" = None
+    quoted: Epsilon | None = None
+
+    @property
+    def price(self) -> Epsilon:
+        """What it costs its subject."""
+        return price_of(self.query) if self.quoted is None else self.quoted
 
     @property
     def over(self) -> str:
@@ -300,7 +307,7 @@ def _has_left(account: Account, price: Epsilon, journal: Journal, now: datetime)
 
 def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
     """What these histograms cost together."""
-    return sum((price_of(one.query) for one in wanted), Epsilon.zero())
+    return sum((one.price for one in wanted), Epsilon.zero())
 
 
 def with_histograms(done: Released, bought: Sequence[Bill]) -> Released:

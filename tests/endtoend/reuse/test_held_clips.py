@@ -170,7 +170,7 @@ def test_count_is_not_taken_from_a_release_that_loses_far_more_of_its_rows(zcdp:
     mean, count = _MONTHS.format("AVG(cost) AS a"), _MONTHS.format("COUNT(cost) AS n")
     first, answer = zcdp.ask(mean), zcdp.ask(count)
     assert answer.charged.value == PRICE
-    assert limit(answer) == _best(zcdp, count) > 2 * limit(first)
+    assert limit(answer) == _best(zcdp, count) >= 2 * limit(first)
 
 
 def test_measure_beside_held_ones_is_measured_under_their_clip(zcdp: Asked) -> None:

@@ -43,7 +43,7 @@ _PERSONS = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
 @pytest.fixture(scope="module")
 def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
     with opened(
-        sample_server, servers, clipped=12, clipped_zcdp=24, clipped_open=8, clipped_modest=2
+        sample_server, servers, clipped=13, clipped_zcdp=25, clipped_open=11, clipped_modest=2
     ) as one:
         yield one
 
@@ -297,6 +297,33 @@ def test_histogram_is_bought_again_when_it_does_not_speak_of_the_data_any_more(
             zcdp.change_policy("between: [0, 5000]", "between: [0, 4000]")
     assert zcdp.ask(_SUMS, epsilon="30").charged.value == 30 + MORE
     assert len(bought(zcdp).histograms) == 2
+
+
+def test_histogram_that_was_bought_for_less_serves_until_it_is_too_old(place: Place) -> None:
+    """Also where it is less exact than one at the price of now; then the new price is estimated and charged."""
+    place.ask(_BY)
+    place.change_policy("clip: {price: 2}", "clip: {price: 4}")
+    told = place.estimate(_SUMS)
+    assert place.ask(_SUMS).charged.value == told.price.value == PRICE
+    assert len(bought(place).histograms) == 1
+    place.later(30.1)
+    told = place.estimate(_SUMS)
+    assert place.ask(_SUMS).charged.value == told.price.value == PRICE + 4
+    assert len(bought(place).histograms) == 2
+    assert place.opened.foundation.verify_trail().intact
+
+
+@pytest.mark.parametrize("price", [1, 2, 4])
+def test_histogram_of_a_group_is_charged_as_it_is_estimated(houses: Opened, price: int) -> None:
+    """Whoever else bought it, and at whatever price: the estimate comes from the quote that is charged."""
+    place = houses.place(CLIPPED_OPEN)
+    place.ask(_BY, "carol")
+    if price != MORE:
+        place.change_policy("clip: {price: 2}", f"clip: {{price: {price}}}")
+    told = place.estimate(_SUMS)
+    assert place.ask(_SUMS).charged == told.price
+    assert PRICE < told.price.value <= PRICE + price
+    assert place.ask(_SUMS).charged.value == place.estimate(_SUMS).price.value == 0
 
 
 def test_subjects_with_other_rows_never_share_a_histogram(open_: Place) -> None:
