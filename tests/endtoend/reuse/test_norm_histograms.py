@@ -21,6 +21,7 @@ from fix_servers import SharedServers
 from gateway.admin.actions import refresh_data
 from gateway.budget.report import standings
 from gateway.errors import Code, Refusal
+from gateway.frontends.pgwire.explanation import plan_lines
 from gateway.postgres_server import Lease
 from gateway.requests.request import Accuracy, Answer, CacheUse
 from gateway.trail.search import RecordFilter, latest_records
@@ -268,9 +269,13 @@ def test_estimate_tells_the_histogram_before_it_is_bought_and_not_after(place: P
     assert any(
         "epsilon 2 of the price is for a histogram of norms" in one for one in before.notices
     )
+    assert [one.before_histogram for one in before.columns] == [False, True]
+    assert "n: 95 % within" in (line := plan_lines(before)[2])
+    assert line.endswith("before its histogram of norms: after it the margin may be much larger")
     assert ledger(place) == 0
     assert place.ask(_BY).charged.value == BOTH
     after = place.estimate(_SUMS)
+    assert not any(one.before_histogram for one in after.columns)
     assert after.price.value == PRICE
     assert not any("histogram of norms" in one for one in after.notices)
     assert place.estimate(_BY).price.value == 0
