@@ -162,6 +162,9 @@ def _unit_warnings(
         yield PolicyError(places.place(path), message, hint)
 
 
+_AFTER: Final = "look at the margin of the first answer, which has a clip of its own; if that is wide, too, raise `per_query.default`"
+
+
 def _worth_warnings(
     policy: Policy, source: SourceTables | None, statistics: Statistics, places: Complaints
 ) -> Iterator[PolicyError]:
@@ -171,11 +174,12 @@ def _worth_warnings(
     hint = "raise `per_query.default`, or set a smaller `clip.default`; `gateway policy preview` shows all margins"
     for count in found.counts:
         if _is_useless(count):
+            early = " without a histogram of norms" if count.before_histogram else ""
             message = (
                 f"at the default price a count of `{count.table}` is within {count.margin:,.0f}"
-                f" of about {count.rows:,} rows"
+                f" of about {count.rows:,} rows{early}"
             )
-            yield PolicyError(places.place(path), message, hint)
+            yield PolicyError(places.place(path), message, _AFTER if early else hint)
     if found.by_analyst < _FEW_QUESTIONS:
         message = f"an analyst may ask {found.by_analyst} questions at the default price, for ever"
         yield PolicyError(

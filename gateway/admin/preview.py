@@ -32,6 +32,7 @@ from gateway.policy.subjects import Subject
 from gateway.pricing.price import AnalyzedQuery, expected_margin, noise_for_price
 from gateway.requests.request import Request
 from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.norm_release import needs_norms
 from gateway.stages.analyze import analyze_plan
 from gateway.twin.session import TwinSession
 from gateway.units import Epsilon
@@ -45,7 +46,8 @@ class PreviewedCount:
     """A count of a table's rows by one grouping, at the default price.
 
     `groups` is None where they are found in the data; then those with fewer than about `shown_from` units are hidden.
-    `rows` is the source's own estimate of the table. `refusal` says why the policy cannot answer it.
+    `rows` is the source's own estimate of the table. `refusal` says why the policy cannot answer it. `before_histogram`: the
+    margin is that under the clip without a histogram of norms, and the first such query would buy one.
     """
 
     table: str
@@ -55,6 +57,7 @@ class PreviewedCount:
     shown_from: int | None = None
     rows: int | None = None
     refusal: str | None = None
+    before_histogram: bool = False
 
     @property
     def relative(self) -> float | None:
@@ -76,6 +79,7 @@ class Preview:
     by_analyst: int
     by_everyone: int
     counts: tuple[PreviewedCount, ...]
+    histogram: Epsilon
 
 
 def preview_policy(
@@ -107,6 +111,7 @@ def preview_policy(
         by_analyst,
         by_everyone,
         counts,
+        policy.clipping.price,
     )
 
 
@@ -177,7 +182,14 @@ class _Pricing:
             max(1, len(groups.keys)) if isinstance(groups, EnumeratedGroups) else None,
             None if listed else part.shown_units,
             rows,
+            before_histogram=self._sells_histograms and needs_norms(part.analysis),
         )
+
+    @property
+    def _sells_histograms(self) -> bool:
+        """Whether a query at the default price buys the histograms that it needs."""
+        price = self.policy.clipping.price
+        return bool(price) and price <= self.policy.privacy.default_price
 
 
 def _questions(limits: Limits, pricing: _Pricing) -> int:
@@ -209,6 +221,7 @@ def preview_json(found: Preview) -> dict[str, Any]:
                 "shown_from": one.shown_from,
                 "rows": one.rows,
                 "refusal": one.refusal,
+                "before_histogram": one.before_histogram,
             }
             for one in found.counts
         ],

@@ -67,7 +67,13 @@ def _print(found: Preview) -> None:
     print("± 95 % is the margin of a COUNT, off by its part of an average group")
     if any(one.rows is None for one in found.counts):
         print("rows are the source's own estimates, where it has them: ANALYZE makes them")
-    worst = [one for one in found.counts if (one.relative or 0) > _USELESS]
+    if any(one.before_histogram for one in found.counts):
+        print(
+            f"* under the clip without a histogram of norms: the first such question buys one for epsilon {found.histogram}, and the"
+            " clip that is chosen from it may make the margin much larger or smaller"
+        )
+    useless = [one for one in found.counts if (one.relative or 0) > _USELESS]
+    worst = [one for one in useless if not one.before_histogram]
     if worst:
         print(
             f"{len(worst)} of these counts would be mostly noise: raise `per_query.default`,"
@@ -97,7 +103,7 @@ def _row(count: PreviewedCount) -> list[str]:
         printable(count.table),
         printable(count.grouping),
         _groups(count),
-        "" if count.margin is None else f"{count.margin:,.0f}",
+        "" if count.margin is None else f"{count.margin:,.0f}{'*' * count.before_histogram}",
         "" if count.rows is None else f"{count.rows:,}",
         off,
     ]

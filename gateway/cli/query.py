@@ -191,8 +191,9 @@ def _are_numbers(ends: Any) -> bool:  # noqa: ANN401  # JSON
 
 def _print_estimate(body: dict[str, Any]) -> None:
     header, rows = ["column", "± 95 %"], []
-    promised, lost = (
-        any(name in one for one in body["columns"]) for name in ("promised_margin", "expected_loss")
+    promised, lost, early = (
+        any(name in one for one in body["columns"])
+        for name in ("promised_margin", "expected_loss", "before_histogram")
     )
     for one in body["columns"]:
         rows.append([printable(one["name"]), _expected(one["expected_margin_95"])])
@@ -201,7 +202,9 @@ def _print_estimate(body: dict[str, Any]) -> None:
         if lost:
             share = one.get("expected_loss")
             rows[-1].append(share_text(share) if isinstance(share, int | float) else "")
-    header += ["± as asked"] * promised + ["visible loss"] * lost
+        if early:
+            rows[-1].append("may be much larger" if one.get("before_histogram") else "")
+    header += ["± as asked"] * promised + ["visible loss"] * lost + ["after its histogram"] * early
     print_table(header, rows)
     print(f"\nprice: epsilon {_number(body['price'])}; nothing was run or charged")
     if body["reused"] is not None:

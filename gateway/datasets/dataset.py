@@ -29,6 +29,7 @@ from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease
+from gateway.units import Epsilon
 
 _MOST_BOUNDED: Final = 128
 _MOST_HISTOGRAMS: Final = 256
@@ -172,6 +173,12 @@ class ServedDataset:
     def histogram_policy(self) -> Policy:
         """The policy under which histograms of norms are bought: they serve for a time of their own."""
         return replace(self.policy, max_age=self.policy.clipping.max_age)
+
+    @cached_property
+    def held_histogram_policy(self) -> Policy:
+        """The same where no price is too low: a histogram of norms serves until it is too old, whatever it was bought for."""
+        policy = self.histogram_policy
+        return replace(policy, privacy=replace(policy.privacy, default_price=Epsilon.zero()))
 
     def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""

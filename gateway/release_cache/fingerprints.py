@@ -22,7 +22,8 @@ with their total alone.
 INVARIANT: equal names of staged inputs, equal content.
 INVARIANT: equal digests of a slot and of the bounding, over one scope, mean random variables that are equal except for the
 noise: the same exact integers in every group, whatever the tables hold. What depends on more than a scope, such as which
-rows of a unit a bounded join keeps, is in the digest of the bounding as it was written.
+rows of a unit a bounded join keeps, is in the digest of the bounding as it was written. Which groups a unit keeps depends on
+the keys in the order of the scope, which is one order for all spellings (`grouping_sets.py`).
 """
 
 import json
@@ -43,8 +44,7 @@ from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node, walk_nodes
 from gateway.plan.print import explain_plan
 from gateway.plan.relations import Window
-from gateway.plan.scalars import Scalar
-from gateway.plan.sql_text import scalar_sql
+from gateway.plan.scalars import Scalar, column_ids
 from gateway.ranges.lattice import Lattice
 from gateway.regions.scope import normal_text
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
@@ -56,6 +56,7 @@ from gateway.sensitivity.choices import (
     Histogram,
     Limit,
     QuantileLevel,
+    histogram_scalars,
 )
 from gateway.sensitivity.grouping_sets import constant_per_unit
 from gateway.sensitivity.measurement import (
@@ -68,6 +69,7 @@ from gateway.sensitivity.measurement import (
     Squares,
     Total,
     Units,
+    scalars_of,
 )
 
 _VERSION: Final = (
@@ -167,20 +169,18 @@ def _threshold(analysis: Analysis) -> Json:
 def _as_written(analysis: Analysis) -> list[Json]:
     """What decides on ties: which rows of a unit are kept in a join that is cut, and in which order windows see them.
 
-    The columns that are read decide, so these are as they were written, with the names that the statement gives.
+    The columns that are read decide, so these are as they were written, with the names that the statement gives. Neither
+    the order of keys and aggregates decides, nor what is computed of these columns: see `bound_release`.
     """
     plan = analysis.plan
     below = tuple(walk_nodes(plan.child))
     if not any(isinstance(one, Window) or _is_cut(one) for one in below):
         return []
-    read = _Reader(scalar_sql)
-    return [
-        [MOST_MET, MOST_MATCHES, MOST_PAIRS],
-        explain_plan(plan.child),
-        [scalar_sql(key) for _, key in plan.keys],
-        [read.quantity(one.quantity) for one in analysis.measurements],
-        [read.histogram(one) for one in analysis.histograms],
-    ]
+    scalars = [key for _, key in plan.keys]
+    scalars += [one for each in analysis.measurements for one in scalars_of(each.quantity)]
+    scalars += [one for each in analysis.histograms for one in histogram_scalars(each)]
+    read: list[Json] = [*sorted(column_ids(*scalars))]
+    return [[MOST_MET, MOST_MATCHES, MOST_PAIRS], explain_plan(plan.child), read]
 
 
 def _is_cut(node: Node) -> bool:

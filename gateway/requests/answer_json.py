@@ -345,4 +345,5 @@ def _expected(column: ExpectedColumn) -> dict[str, Any]:
         **({} if ranks is None else {"expected_rank_error_95": ranks}),
         **({} if promised is None else {"promised_margin": double_json(promised)}),
         **({} if lost is None else {"expected_loss": _share(lost)}),
+        **({"before_histogram": True} if column.before_histogram else {}),
     }

@@ -199,6 +199,7 @@ class ExpectedColumn:
 
     Margins are those of the noise. `expected_loss` is the share of its rows that a count or a sum loses to weights, where a
     histogram tells it: the other part of the error, which noise does not contain. `promised_margin` is present if an accuracy was asked for: the margin at its confidence, at this price.
+    `before_histogram`: the margin is that under the clip without a histogram of norms, and the query would buy one first.
     """
 
     name: str
@@ -206,6 +207,7 @@ class ExpectedColumn:
     promised_margin: float | None = None
     expected_rank_error_95: int | None = None
     expected_loss: float | None = None
+    before_histogram: bool = False
 
 
 @dataclass(frozen=True, slots=True)

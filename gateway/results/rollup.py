@@ -11,7 +11,7 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.columnar.intervals import Interval, IntervalEnds
 from gateway.intervals.visible_loss import VisibleLoss, form_loss, formula_losses
-from gateway.noise.add_noise import MismatchedDraws, NoisyTable
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable, sort_key
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise, sum_noise
 from gateway.noise.drawn_choices import PricedChoice
@@ -172,7 +172,7 @@ def _level(level: GroupingSet, priced: PricedRelease, tables: Sequence[NoisyTabl
     wholes = {}
     if groups is not None or fitted:
         wholes = _wholes(level, priced, part, groups, fitted=fitted)
-    return _without_hidden(NoisyLevel(level, table, wholes), priced.rolled.hidden)
+    return _as_written(_without_hidden(NoisyLevel(level, table, wholes), priced.rolled.hidden))
 
 
 def _without_hidden(made: NoisyLevel, hidden: frozenset[int]) -> NoisyLevel:
@@ -180,15 +180,27 @@ def _without_hidden(made: NoisyLevel, hidden: frozenset[int]) -> NoisyLevel:
     places = [place for place, key in enumerate(made.level.keys) if key in hidden]
     keys = made.table.keys
     rows = [row for row, key in enumerate(keys) if all(key[one] is not None for one in places)]
-    if len(rows) == len(keys):
+    return made if len(rows) == len(keys) else _with_rows(made, rows)
+
+
+def _as_written(made: NoisyLevel) -> NoisyLevel:
+    """The rows sorted by the keys in the order of the statement, where the part has another."""
+    order = sorted(range(len(made.level.keys)), key=made.level.keys.__getitem__)
+    if order == list(range(len(order))):
         return made
+    found = [tuple(key[place] for place in order) for key in made.table.keys]
+    return _with_rows(made, sorted(range(len(found)), key=lambda row: sort_key(found[row])))
+
+
+def _with_rows(made: NoisyLevel, rows: Sequence[int]) -> NoisyLevel:
+    """These rows, in this order."""
 
     def kept(column: Sequence[_Cell]) -> tuple[_Cell, ...]:
         return tuple(map(column.__getitem__, rows))
 
     table = replace(
         made.table,
-        keys=kept(keys),
+        keys=kept(made.table.keys),
         measured=tuple(map(kept, made.table.measured)),
         chosen=tuple(map(kept, made.table.chosen)),
         spans=tuple(map(kept, made.table.spans)),

@@ -8,6 +8,9 @@ groups are fitted to it before they are released (`least_squares.py`). What does
 measured in every set. So is everything where groups are found in the data: those that are not shown would be
 missing.
 
+The keys of a part have an order of their own, which is not that of the statement: by it groups are listed, and the groups
+and values that a unit keeps are chosen. So one set of keys is one measurement, in whatever order they are written.
+
 INVARIANT: adding up is post-processing. What is measured is in `parts`, and all of it is priced; a wrong belief
 about what adds up costs accuracy alone.
 """
@@ -147,7 +150,7 @@ class PartMeasurements:
 
 @dataclass(frozen=True, slots=True)
 class GroupingSet:
-    """One grouping set. `keys` are places among the keys of the release.
+    """One grouping set. `keys` are places among the keys of the release, in the order of its parts.
 
     `formulas` go with the measures of the release; their places are those among the measurements of all `drawn`, one
     after the other. Where the aggregates of small groups are blanked, `units` is the place of the count of units, and
@@ -182,15 +185,21 @@ class Analyse(Protocol):
     def __call__(self, plan: Aggregate, /, *, total: bool = False) -> Analysis: ...
 
 
-def analyze_grouping_sets(plan: Aggregate, analyse: Analyse) -> AnalyzedRelease:
-    """The release in parts of one grouping set each; `analyse` is asked about such."""
-    found = _Rolling(plan, analyse).release()
+def analyze_grouping_sets(
+    plan: Aggregate, analyse: Analyse, order: Sequence[int] | None = None
+) -> AnalyzedRelease:
+    """The release in parts of one grouping set each; `analyse` is asked about such.
+
+    `order` has the places of all keys, as the keys of parts are ordered; None: as they are written.
+    """
+    ranks = {place: rank for rank, place in enumerate(order or range(len(plan.keys)))}
+    found = _Rolling(plan, analyse, ranks).release()
     added = [one.drawn[0] for one in found.levels if not one.keys and one.drawn[0].together > 1]
     if not added:
         return found
     # the set that the grand total is added up from is measured with it
     base = found.parts[added[0].part].plan.keys
-    return _Rolling(plan, analyse, base).release()
+    return _Rolling(plan, analyse, ranks, base).release()
 
 
 class _Rolling:
@@ -200,16 +209,18 @@ class _Rolling:
         self,
         plan: Aggregate,
         analyse: Analyse,
+        ranks: Mapping[int, int],
         base: tuple[tuple[str, Scalar], ...] | None = None,
     ) -> None:
         self._plan = plan
         self._analyse = analyse
+        self._ranks = ranks
         self._base = base
         self._parts: list[Analysis] = []
         self._bases: list[_Base] = []
 
     def release(self) -> AnalyzedRelease:
-        sets = [tuple(sorted(set(one))) for one in self._plan.sets]
+        sets = [tuple(sorted(set(one), key=self._ranks.__getitem__)) for one in self._plan.sets]
         many_first = sorted(set(sets), key=lambda one: (-len(one), one))
         levels = {one: self._level(one) for one in many_first}
         return AnalyzedRelease(self._plan, tuple(self._parts), tuple(levels[one] for one in sets))

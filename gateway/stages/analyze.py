@@ -4,7 +4,7 @@ Takes a query that is bound and permitted. Gives what each of its releases measu
 sensitivity of each measurement; or refuses what cannot be bounded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -22,12 +22,14 @@ from gateway.datasets.view import BoundQuery, Session
 from gateway.engines.catalog.proofs import TableProof
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Aggregate
-from gateway.plan.node import BrokenPlan
-from gateway.plan.relations import StagedRows
+from gateway.plan.node import BrokenPlan, walk_nodes
+from gateway.plan.relations import Constant, StagedRows
+from gateway.plan.scalars import StagedMember, StagedValue, walk_scalar
 from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
 from gateway.pricing.price import AnalyzedQuery
 from gateway.ranges.null_groups import hidden_null_groups
+from gateway.regions.scope import normal_text
 from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
@@ -141,7 +143,31 @@ def analyze_plan(  # noqa: PLR0917 - a plan, and all that its analysis depends o
 
     ranges = ranges_of(folded, policy.results.reported)
     hidden = hidden_null_groups(folded)
-    return replace(analyze_grouping_sets(folded, one_set), ranges=ranges, hidden=hidden)
+    found = analyze_grouping_sets(folded, one_set, _key_order(folded))
+    return replace(found, ranges=ranges, hidden=hidden)
+
+
+def _key_order(plan: Aggregate) -> Sequence[int]:
+    """The places of the keys in the order of their normal texts, which have no aliases.
+
+    So the order in which a statement names its keys decides nothing: neither what is measured nor which groups a unit keeps.
+    """
+    if len(plan.keys) < 2:  # noqa: PLR2004 - one key has one order
+        return range(len(plan.keys))
+    own_names = {one: one for one in _constants_in(plan)}
+    texts = [normal_text(plan.child, key, own_names) for _, key in plan.keys]
+    return sorted(range(len(texts)), key=texts.__getitem__)
+
+
+def _constants_in(plan: Aggregate) -> Iterator[str]:
+    """The names of the staged constants that the plan reads."""
+    for node in walk_nodes(plan):
+        if isinstance(node, Constant):
+            yield node.name
+        for scalar in node.scalars:
+            for part in walk_scalar(scalar):
+                if isinstance(part, StagedValue | StagedMember):
+                    yield part.constant
 
 
 def _constants_of_text(cut: Cut, session: Session, most: int) -> Mapping[str, StagedRows]:

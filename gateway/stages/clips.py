@@ -13,7 +13,7 @@ INVARIANT: every clip is sound. A histogram that is missing, stale or wrong cost
 INVARIANT: a histogram is bought only for a query that can be charged beside it, and that costs no less.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
@@ -80,13 +80,20 @@ class ClippedPart:
 class WantedHistogram:
     """A histogram that parts of a query need: the query that it is bought with, what it is of, and these parts.
 
-    `instead` is the one of all rows, where this one is of those under the conditions of the statement.
+    `instead` is the one of all rows, where this one is of those under the conditions of the statement. `quoted` is what the
+    subject would be charged for it now, once it is known; before, it is the whole price.
     """
 
     query: AnalyzedQuery
     rows: Aggregate
     parts: tuple[ClippedPart, ...]
     instead: "WantedHistogram | None" = None
+    quoted: Epsilon | None = None
+
+    @property
+    def price(self) -> Epsilon:
+        """What it costs its subject."""
+        return price_of(self.query) if self.quoted is None else self.quoted
 
     @property
     def over(self) -> str:
@@ -300,7 +307,7 @@ def _has_left(account: Account, price: Epsilon, journal: Journal, now: datetime)
 
 def price_of_all(wanted: Iterable[WantedHistogram]) -> Epsilon:
     """What these histograms cost together."""
-    return sum((price_of(one.query) for one in wanted), Epsilon.zero())
+    return sum((one.price for one in wanted), Epsilon.zero())
 
 
 def with_histograms(done: Released, bought: Sequence[Bill]) -> Released:
@@ -333,11 +340,31 @@ def add_histograms(
     if not missing or not estimate.price:
         return estimate
     more = price_of_all(missing)
+    many = len(missing)
     notice = (
-        f"epsilon {more} of the price is for {_counted(len(missing))}, which later queries need not buy; the margins are"
-        " those without it"
+        f"epsilon {more} of the price is for {_counted(many)}, which later queries need not buy; the margins are those under the"
+        f" clip without {'it' if many == 1 else 'them'}, and may be much larger under the clip that is chosen then"
     )
-    return replace(estimate, price=price_of(query) + more, notices=(*estimate.notices, notice))
+    early = _columns_of(query, {part.place for one in missing for part in one.parts})
+    columns = tuple(
+        replace(one, before_histogram=at in early) for at, one in enumerate(estimate.columns)
+    )
+    notices = (*estimate.notices, notice)
+    return replace(estimate, price=price_of(query) + more, columns=columns, notices=notices)
+
+
+def _columns_of(query: AnalyzedQuery, places: Collection[int]) -> frozenset[int]:
+    """The columns of the answer that are computed from aggregates of the releases at these places."""
+    cut = query.cut
+    names = {one.name for place, one in enumerate(cut.releases) if place in places}
+    readings = () if cut.traced is None else cut.traced.readings
+    return frozenset(
+        at
+        for cells in readings
+        if cells.name in names
+        for at, form in enumerate(cells.forms)
+        if form is not None
+    )
 
 
 def _counted(many: int) -> str:

@@ -127,6 +127,16 @@ def test_preview_is_worth_less_when_the_price_is_lower() -> None:
     assert (after.counts[0].margin or 0) > 2 * (before.counts[0].margin or 0)
 
 
+def test_preview_says_which_margins_are_those_before_a_histogram() -> None:
+    """Of tables with several rows of a person, and only where the policy sells one that a query buys."""
+    found = preview_policy(read(BASE).accepted)
+    assert {one.table for one in found.counts if one.before_histogram} == {"visits"}
+    assert all(one.before_histogram for one in found.counts if one.table == "visits")
+    for sold in ("price: 0", "price: 0.06"):
+        none = preview_policy(read(f"{BASE}\nclip: {{{sold}}}\n").accepted)
+        assert not any(one.before_histogram for one in none.counts)
+
+
 def test_preview_prints_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,6 +151,9 @@ def test_preview_prints_a_table(
         "  an analyst:   40 questions (epsilon 2 for ever, 0.5 of it each month)\n"
     )
     assert "\nvisits    visit_date by month" in out
+    assert (
+        "\n* under the clip without a histogram of norms: the first such question buys one" in out
+    )
     assert "\nnext: " in out
     assert main(["policy", "preview", "--offline", "--json", str(file)]) == 0
     [preview] = json.loads(capsys.readouterr().out)["previews"]

@@ -232,6 +232,22 @@ def test_query_prints_the_loss_where_a_histogram_tells_it(
     ]
 
 
+def test_query_prints_that_a_margin_is_one_before_a_histogram(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the margin that may grow, and beside no other."""
+    region, count = ESTIMATE.columns
+    found = replace(ESTIMATE, columns=(region, replace(count, before_histogram=True)))
+    lead_to(replace(Behind().door(), estimate=lambda *_: found), monkeypatch)
+    assert _query(COUNT, "--as", "alice", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "column  ± 95 %  after its histogram",
+        "------  ------  -------------------",
+        "region",
+        "count   ± 60    may be much larger",
+    ]
+
+
 @pytest.mark.parametrize(
     ("charged", "line"),
     [

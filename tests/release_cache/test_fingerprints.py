@@ -229,6 +229,18 @@ def test_windows_are_told_by_all_that_they_read() -> None:
     assert _bounding(f"select count(*) {first}") != _bounding(f"select sum(cost) {first}")
 
 
+def test_order_and_expressions_do_not_matter_where_the_columns_that_are_read_are_the_same() -> None:
+    """Rows that tie, and samples of joins, depend on the columns: not on the order of keys and measures."""
+    numbered = "(select *, row_number() over (partition by pid order by day) as n from visits) as x"
+    joined = "visits v join visits w on v.pid = w.pid"
+    for measure, key, rows in (("{}", "{}", f"{numbered} where n = 1"), ("v.{}", "v.{}", joined)):
+        cost, kind, day = measure.format("cost"), key.format("kind"), key.format("day")
+        one = _bounding(f"select count(*), sum({cost}) from {rows} group by {kind}, {day}")
+        other = _bounding(f"select sum({cost}), count(*) from {rows} group by {day}, {kind}")
+        assert one == other
+        assert one != _bounding(f"select sum({cost}), count(*) from {rows} group by {day}")
+
+
 def test_the_digest_of_a_slot_knows_how_far_a_unit_moves_it() -> None:
     """In parts of a whole, or from other ends, the same quantity is another number."""
     analysis = Question(("kind",), (one_of("region", "north"), SMOKERS), ("sum(v.cost)",)).analysis

@@ -36,4 +36,6 @@ def _column(column: ExpectedColumn) -> Iterator[str]:
         told.append(f"promised ±{margin_text(column.promised_margin)}")
     if column.expected_loss is not None:
         told.append(f"visible loss {share_text(column.expected_loss)}")
+    if told and column.before_histogram:
+        told.append("before its histogram of norms: after it the margin may be much larger")
     yield f"{column.name}: {', '.join(told)}" if told else column.name

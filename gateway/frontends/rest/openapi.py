@@ -110,7 +110,8 @@ class AnswerShape(_Shape):
 
 class ExpectedShape(_Shape):
     """`promised_margin` is there with `accuracy`: the margin at its confidence, at this price. `expected_loss` is the share of
-    its rows that a total loses to weights, where a histogram of norms tells it.
+    its rows that a total loses to weights, where a histogram of norms tells it. `before_histogram`: the query would buy a histogram
+    first, so its margin may be much larger or smaller than this one.
     """
 
     name: str
@@ -118,6 +119,7 @@ class ExpectedShape(_Shape):
     promised_margin: float | str | None = None
     expected_rank_error_95: int | None = None
     expected_loss: float | None = None
+    before_histogram: bool = False
 
 
 class EstimateShape(_Shape):

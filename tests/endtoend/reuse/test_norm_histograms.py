@@ -18,6 +18,7 @@ from endtoend.reuse.datasets import (
 from gateway.admin.actions import refresh_data
 from gateway.budget.report import standings
 from gateway.errors import Code, Refusal
+from gateway.frontends.pgwire.explanation import plan_lines
 from gateway.requests.request import Accuracy, Answer, CacheUse
 from gateway.trail.search import RecordFilter, latest_records
 
@@ -256,9 +257,13 @@ def test_estimate_tells_the_histogram_before_it_is_bought_and_not_after(place: P
     assert any(
         "epsilon 2 of the price is for a histogram of norms" in one for one in before.notices
     )
+    assert [one.before_histogram for one in before.columns] == [False, True]
+    assert "n: 95 % within" in (line := plan_lines(before)[2])
+    assert line.endswith("before its histogram of norms: after it the margin may be much larger")
     assert ledger(place) == 0
     assert place.ask(_BY).charged.value == BOTH
     after = place.estimate(_SUMS)
+    assert not any(one.before_histogram for one in after.columns)
     assert after.price.value == PRICE
     assert not any("histogram of norms" in one for one in after.notices)
     assert place.estimate(_BY).price.value == 0
@@ -285,6 +290,33 @@ def test_histogram_is_bought_again_when_it_does_not_speak_of_the_data_any_more(
             zcdp.change_policy("between: [0, 5000]", "between: [0, 4000]")
     assert zcdp.ask(_SUMS, epsilon="30").charged.value == 30 + MORE
     assert len(bought(zcdp).histograms) == 2
+
+
+def test_histogram_that_was_bought_for_less_serves_until_it_is_too_old(place: Place) -> None:
+    """Also where it is less exact than one at the price of now; then the new price is estimated and charged."""
+    place.ask(_BY)
+    place.change_policy("clip: {price: 2}", "clip: {price: 4}")
+    told = place.estimate(_SUMS)
+    assert place.ask(_SUMS).charged.value == told.price.value == PRICE
+    assert len(bought(place).histograms) == 1
+    place.later(30.1)
+    told = place.estimate(_SUMS)
+    assert place.ask(_SUMS).charged.value == told.price.value == PRICE + 4
+    assert len(bought(place).histograms) == 2
+    assert place.opened.foundation.verify_trail().intact
+
+
+@pytest.mark.parametrize("price", [1, 2, 4])
+def test_histogram_of_a_group_is_charged_as_it_is_estimated(houses: Houses, price: int) -> None:
+    """Whoever else bought it, and at whatever price: the estimate comes from the quote that is charged."""
+    place = houses.place(CLIPPED_OPEN)
+    place.ask(_BY, "carol")
+    if price != MORE:
+        place.change_policy("clip: {price: 2}", f"clip: {{price: {price}}}")
+    told = place.estimate(_SUMS)
+    assert place.ask(_SUMS).charged == told.price
+    assert PRICE < told.price.value <= PRICE + price
+    assert place.ask(_SUMS).charged.value == place.estimate(_SUMS).price.value == 0
 
 
 def test_subjects_with_other_rows_never_share_a_histogram(open_: Place) -> None:
