@@ -45,7 +45,7 @@ def value_of(
     """The single value, NULL if there is no row; a reference to its content while the value is unknown."""
     rows = known.get(staged.constant)
     if rows is None:
-        return replace(staged, constant=names[staged.constant])
+        return replace(staged, constant=_content_of(staged.constant, names))
     return Literal(rows.rows[0][0] if rows.rows else None, staged.type)
 
 
@@ -58,12 +58,17 @@ def member_of(
     """IN of the staged values; a reference to their content while they are unknown."""
     rows = known.get(staged.constant)
     if rows is None or len(rows.rows) > _MOST_MEMBERS:
-        return StagedMember(what, names[staged.constant])
+        return StagedMember(what, _content_of(staged.constant, names))
     values = list(dict.fromkeys(row[0] for row in rows.rows))
     if not values:
         return Literal(value=False, type=BOOLEAN)
     members = tuple(Literal(one, rows.columns[0][1]) for one in values)
     return Call("in", (what, *members), BOOLEAN)
+
+
+def _content_of(constant: str, names: Mapping[str, str]) -> str:
+    """The digest of the constant's content. An expression over bases has it already: aggregates of persons are resolved twice."""
+    return constant if constant in names.values() else names[constant]
 
 
 def join_staged(

@@ -10,9 +10,9 @@ INVARIANT: one unit moves the vector by no more than the slot says, whatever the
 from collections.abc import Iterator
 
 from gateway.plan.aggregates import Aggregate
-from gateway.plan.node import walk_nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Constant
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Scalar, StagedMember, StagedValue, walk_scalar
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.measurement import Different, Measurement, Norm, Norms, Slot, Units
 from gateway.sensitivity.norm_buckets import (
@@ -41,9 +41,19 @@ def counts_norms(part: Analysis) -> bool:
     return any(isinstance(one.quantity, Norms) for one in part.measurements)
 
 
-def can_count_norms(plan: Aggregate) -> bool:
-    """Whether the rows of the plan follow from the tables alone: no released or written constant is among them."""
-    return not any(isinstance(one, Constant) for one in walk_nodes(plan.child))
+def can_count_norms(rows: Aggregate) -> bool:
+    """Whether the rows and their keys follow from the tables alone: no released or written constant is in them.
+
+    INVARIANT: a histogram is a query without other steps, so a constant of the statement has no content beside it.
+    """
+    return not any(_reads_constant(one) for one in walk_nodes(rows))
+
+
+def _reads_constant(node: Node) -> bool:
+    if isinstance(node, Constant):
+        return True
+    inside = (part for one in node.scalars for part in walk_scalar(one))
+    return any(isinstance(part, StagedValue | StagedMember) for part in inside)
 
 
 def analyze_norms(plan: Aggregate, keys: tuple[Scalar, ...], *, pairs: bool) -> Analysis:

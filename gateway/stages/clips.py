@@ -123,10 +123,10 @@ def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHis
     if not dataset.policy.clipping.price:
         return ()
     for place, (step, release) in enumerate(zip(query.cut.releases, query.releases, strict=True)):
-        if step.whole is None or not can_count_norms(step.whole):
-            continue
         for part in filter(needs_norms, release.parts):
             one = _wanted(query, dataset, step, part)
+            if one is None:
+                continue
             known = next((at for at, each in enumerate(found) if each.serves(one.rows)), None)
             if known is not None:
                 found[known] = found[known].with_part(place, part)
@@ -138,16 +138,22 @@ def find_wanted(query: AnalyzedQuery, dataset: ServedDataset) -> tuple[WantedHis
 
 def _wanted(
     query: AnalyzedQuery, dataset: ServedDataset, step: Release, part: Analysis
-) -> WantedHistogram:
-    """The histogram for a part, without it: of all rows, or where the policy says so of those that the statement selects."""
+) -> WantedHistogram | None:
+    """The histogram for a part, without it: of all rows, or where the policy says so of those that the statement selects.
+
+    None where all rows or their keys follow from a staged constant, too. What a statement selects by one is audited after the
+    charge, so such rows have the histogram of all rows.
+    """
     if step.whole is None:
         raise BrokenPlan("a release before its rows are permitted")
     sold = _sold(query, dataset, step.whole, part)
+    if not can_count_norms(sold.rows):
+        return None
     of_all = WantedHistogram(_query_of(query, dataset, sold), sold.rows, ())
-    if not dataset.policy.clipping.exact or not can_count_norms(step.plan):
+    if not dataset.policy.clipping.exact:
         return of_all
     exact = _sold(query, dataset, step.plan, part)
-    if exact.rows.child == sold.rows.child:
+    if exact.rows.child == sold.rows.child or not can_count_norms(exact.rows):
         return of_all
     query = _query_of(query, dataset, exact, filtered=True)
     return WantedHistogram(query, exact.rows, (), of_all)

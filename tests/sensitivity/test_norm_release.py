@@ -164,6 +164,35 @@ def test_norms_of_rows_that_depend_on_constants_are_not_counted() -> None:
     assert can_count_norms(without_conditions(plan_of(_BY)))
 
 
+_MEAN = "(SELECT AVG(cost) FROM visits)"
+
+
+@for_each(
+    "sql",
+    [
+        f"SELECT COUNT(*) FROM (SELECT * FROM visits WHERE cost > {_MEAN}) q",
+        f"SELECT COUNT(*) FROM (SELECT *, {_MEAN} AS mean FROM visits) q",
+        "SELECT COUNT(*) FROM (SELECT diagnosis IN (SELECT code FROM codes) AS known, cost FROM visits) q",
+        f"SELECT COUNT(*) FROM (SELECT patient_id, SUM(cost) FILTER (WHERE cost > {_MEAN}) FROM visits GROUP BY 1) q",
+        f"SELECT COUNT(*) FROM (SELECT cost FROM visits WHERE cost > {_MEAN} UNION ALL SELECT cost FROM visits) q",
+        f"SELECT CASE WHEN cost > {_MEAN} THEN 1 END, COUNT(*) FROM visits GROUP BY 1",
+    ],
+)
+def test_norms_of_rows_that_read_a_staged_value_are_not_counted(sql: str) -> None:
+    """Wherever it is read: in conditions below the keys, in columns that nobody reads, in aggregates of persons, in keys."""
+    assert not can_count_norms(without_conditions(plan_of(sql)))
+    # the negative control: the same rows by a number
+    plain = sql.replace(_MEAN, "700").replace("(SELECT code FROM codes)", "('flu')")
+    assert can_count_norms(without_conditions(plan_of(plain)))
+
+
+def test_conditions_of_the_statement_are_none_of_the_rows() -> None:
+    """All rows follow from the tables, though the selected ones depend on a constant."""
+    plan = plan_of(f"SELECT COUNT(*) FROM visits WHERE cost > {_MEAN}")
+    assert can_count_norms(without_conditions(plan))
+    assert not can_count_norms(plan)
+
+
 def test_measures_of_the_statement_are_not_in_the_rows() -> None:
     """Nothing but keys is read beside the rows."""
     plan = plan_of("SELECT diagnosis, SUM(cost) FROM visits WHERE cost > 5 GROUP BY diagnosis")
