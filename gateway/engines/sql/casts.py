@@ -20,6 +20,7 @@ from gateway.engines.sql.pieces import (
     WHOLE,
     Rendering,
     binary,
+    cast_or_null,
     compare,
     constant,
     double,
@@ -117,7 +118,7 @@ def read_text(dialect: Dialect, text: Sql, to: ColumnType) -> Sql:
             return _spelled(dialect, text, to, grammar, "timestamptz" if zoned else "timestamp")
         case Family.UUID:
             kind = sql_type(dialect, to)
-            made = try_cast(text, kind) if dialect == "duckdb" else cast(text, kind)
+            made = cast_or_null(text, kind) if dialect == "duckdb" else cast(text, kind)
             return when(matches(dialect, text, _UUID), made)
         case _:
             return _read(dialect, text, to)
@@ -127,7 +128,7 @@ def _spelled(dialect: Dialect, text: Sql, to: ColumnType, grammar: str, named: s
     fits = matches(dialect, text, grammar)
     kind = sql_type(dialect, to)
     if dialect == "duckdb":
-        return when(fits, try_cast(func.trim(text, type_=TEXT), kind))
+        return when(fits, cast_or_null(func.trim(text, type_=TEXT), kind))
     # the grammar leaves no room for DateStyle or a zone; which days a month has is for PostgreSQL to say
     there = func.pg_input_is_valid(text, literal(named, Text()))
     return case((fits & there, cast(text, kind)), else_=None)
@@ -147,10 +148,10 @@ def _read(dialect: Dialect, text: Sql, to: ColumnType) -> Sql:
         )
     bare = func.trim(text, type_=TEXT)
     if whole:
-        return _narrowed(dialect, when(fits, try_cast(bare, HUGE)), to, HUGE)
+        return _narrowed(dialect, when(fits, cast_or_null(bare, HUGE)), to, HUGE)
     if to.family is Family.EXACT and to.precision is not None and to.precision <= _WIDEST:
-        return when(fits, try_cast(bare, Numeric(to.precision, to.scale)))
-    return narrow_float(when(fits, try_cast(bare, DOUBLE)), to)
+        return when(fits, cast_or_null(bare, Numeric(to.precision, to.scale)))
+    return narrow_float(when(fits, cast_or_null(bare, DOUBLE)), to)
 
 
 def _narrowed(dialect: Dialect, number: Sql, to: ColumnType, wide: object) -> Sql:
@@ -172,7 +173,7 @@ def _whole(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
             rounded: Sql = func.round_even(as_double(rendering, what), cast(literal(0), Integer()))
         else:
             rounded = func.round(as_number(rendering, what, common_number(rendering, [what])))
-        return try_cast(rounded, sql_type(dialect, to))
+        return cast_or_null(rounded, sql_type(dialect, to))
     if family is Family.EXACT:
         rounded = func.round(cast(rendering.sql(what), EXACT), type_=EXACT)
         return null_outside(dialect, rounded, -bound, bound - 1, wide=EXACT)
@@ -193,7 +194,7 @@ def _exact(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
     if to.precision is None:
         return rendering.sql(what)
     if to.precision <= _WIDEST:
-        return try_cast(rendering.sql(what), Numeric(to.precision, to.scale))
+        return cast_or_null(rendering.sql(what), Numeric(to.precision, to.scale))
     return as_double(rendering, what)
 
 

@@ -46,6 +46,7 @@ from gateway.engines.sql.pieces import (
     Rendering,
     between,
     binary,
+    cast_or_null,
     compare,
     constant,
     double,
@@ -107,7 +108,7 @@ def own_number(dialect: Dialect, column: Column, sql: Sql) -> Sql:
     if column.stored_type in WIDE and isinstance(domain, Interval):
         low, high = (constant(dialect, one, column.type) for one in (domain.low, domain.high))
         sql = case((compare(sql, "<", low), low), (compare(sql, ">", high), high), else_=sql)
-    return try_cast(sql, sql_type(dialect, column.type))
+    return cast_or_null(sql, sql_type(dialect, column.type))
 
 
 def _is_member(dialect: Dialect, array: Sql, membership: Membership) -> Sql:

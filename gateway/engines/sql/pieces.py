@@ -297,6 +297,16 @@ def null_outside(dialect: Dialect, value: Sql, low: int, high: int, *, wide: Typ
     return cast(func.nullif(func.nullif(kept, above), below), WHOLE)
 
 
+def cast_or_null(value: Sql, kind: Type) -> Sql:
+    """DuckDB's value in a type that may not hold it, else NULL.
+
+    INVARIANT: every TRY_CAST that can give NULL for a value stands in a call. DuckDB takes `TRY_CAST(x AS t) > c` for
+    `x > c`, and `TRY_CAST(x AS t) IS NULL` for `x IS NULL`; it takes no call apart. GREATEST of one value is this value.
+    It names the value once, where a CASE would name it three times at each level.
+    """
+    return func.greatest(try_cast(value, kind), type_=kind)
+
+
 def length_in_bytes(dialect: Dialect, text: Sql) -> Sql:
     return func.strlen(text) if dialect == "duckdb" else func.octet_length(text)
 
