@@ -25,6 +25,7 @@ from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.axis_index import PartCounts
 from gateway.overlap.differencing import Clash, limit_of, nearest_groups
 from gateway.overlap.history import EntryPosition, RegionEntry, as_float
+from gateway.overlap.joint_keys import taken_jointly
 from gateway.overlap.known_sizes import common_groups, groups_in, largest_size
 from gateway.overlap.narrow import Judge, Residual
 from gateway.overlap.question_part import QuestionPart, RegionAnswer, shows_openly
@@ -261,10 +262,10 @@ def _answers(part: QuestionPart, entry: RegionEntry) -> list[tuple[tuple[Side, .
     """
     sides = nearest = entry.sides
     others = [one for one in entry.groupings if one is not None and one.text not in part.texts]
-    for grouping in others:
+    for grouping in taken_jointly(others, entry.joint):
         nearest = nearest_groups(nearest, list(part.sides), grouping, part)
     alike = not others
     made = [(tuple(sides), 1 if alike else groups_in(entry, {}))]
     if nearest and nearest != sides:
-        made.append((tuple(nearest), groups_in(entry, hull_cells(nearest, part.axes))))
+        made.append((tuple(nearest), groups_in(entry, hull_cells(nearest, part.axes), meets=True)))
     return made
