@@ -1870,3 +1870,64 @@ SELECT birth_year % 2, birth_year >= 1991, COUNT(*) FROM patients GROUP BY 1, 2;
 -- title: the last visit after a boundary, cut by centuries as well
 SELECT extract(century FROM m), m >= '2025-03-05', COUNT(*) FROM (SELECT patient_id, MAX(visit_date) AS m FROM visits GROUP BY 1) t GROUP BY 1, 2;
 SELECT COUNT(*) FROM (SELECT patient_id, MAX(visit_date) AS m FROM visits GROUP BY 1) t WHERE m >= '2025-03-06';
+
+-- title: two halves without one income, and all without another
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income <> 199999;
+
+-- title: all without one income, and two halves without another
+SELECT COUNT(*) FROM patients WHERE income <> 199999;
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+
+-- title: two halves without an income each, and all
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 199999;
+SELECT COUNT(*) FROM patients;
+
+-- title: sums of two halves without one income, and of all without another
+SELECT SUM(birth_year) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT SUM(birth_year) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT SUM(birth_year) FROM patients WHERE income <> 199999;
+
+-- title: two halves without one income, and all without a number of nobody
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE patient_id <> -1;
+
+-- title: two halves without one salary, and all without a name of nobody
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date < '1970-01-01' AND salary <> 52311;
+SELECT COUNT(*) FROM persons WHERE birth_date >= '1970-01-01' AND salary <> 52311;
+SELECT COUNT(*) FROM persons WHERE name <> 'nobody';
+
+-- title: two halves without one income, and all with an income
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income >= 1;
+
+-- title: two halves without one income, and all without a visit that nobody has
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost = 61.61);
+
+-- title: four parts without one income, and all without three others
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND region IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND region NOT IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND region IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND region NOT IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income NOT IN (199999, 199990, 199980);
+
+-- title: four parts in two ways, and values of nobody in each
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 199999;
+SELECT COUNT(*) FROM patients WHERE region = 'north' AND patient_id <> -1;
+SELECT COUNT(*) FROM patients WHERE region <> 'north' AND patient_id <> -2;
+
+-- title: two halves without one income, and all without another, beside values that hide them
+SELECT COUNT(*) FROM patients WHERE birth_year < 1960 AND income NOT IN (150001, 150003, 150005, 150007, 150009, 150011, 150013, 150015, 150017, 150019, 150021, 150023);
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1960 AND income NOT IN (160001, 160003, 160005, 160007, 160009, 160011, 160013, 160015, 160017, 160019, 160021, 160023);
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income <> 199999;
