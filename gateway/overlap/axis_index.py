@@ -198,19 +198,20 @@ class AxisIndex:
     def nearest(self, cells: Cells, plain: PartCounts, keys: Sequence[KeyGrouping]) -> PartCounts:
         """The same for the nearest groups of each part, and for the nearest groups of the query."""
         outside, shared, alone = (one.copy() for one in (plain.outside, plain.shared, plain.alone))
-        texts = {one.text for one in keys}
+        texts = {text for one in keys for text in one.texts}
         for label, places in self._cut_by.items():
             grouping, at = self._groupings[label], np.array(places)
-            if grouping.text in texts:
+            if not texts.isdisjoint(grouping.texts):
                 outside[at] = alone[at] = 0.0
             elif grouping.cells is None:
                 outside[at] = (
                     0.0  # every cell is a group, so the groups inside are exactly the cells inside
                 )
             else:
-                out, left = self._snapped(cells, at, grouping)
-                outside[at] = np.minimum(out, outside[at])
-                alone[at] = np.minimum(left, alone[at])
+                for one in (grouping, *grouping.parts):
+                    out, left = self._snapped(cells, at, one)
+                    outside[at] = np.minimum(out, outside[at])
+                    alone[at] = np.minimum(left, alone[at])
         for grouping in keys:
             if grouping.cells is None:
                 alone = np.zeros(len(self))

@@ -17,7 +17,7 @@ INVARIANT: the number of closely compared pairs is limited, and the nearest are 
 differ by more than those, or not at all.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from gateway.overlap.few_cells import FewCells
 from gateway.overlap.group_cuts import KeyGrouping, missed_sums
 from gateway.overlap.history import EntryPosition, RegionEntry, Rows, as_float
+from gateway.overlap.joint_keys import taken_jointly
 from gateway.overlap.known_sizes import common_groups, largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
 from gateway.overlap.question_part import QuestionPart, cut_sides, shows_openly
@@ -241,14 +242,23 @@ def _compared(
         if grouping.text in mine:
             new, old = _common(new, old, mine[grouping.text], grouping, part)
     others = [one for one in theirs if one.text not in mine]
-    nearest = old
-    for grouping in others:
-        nearest = nearest_groups(nearest, new, grouping, part)
-    yield new, nearest, frozenset()
     same = {one.text for one in theirs}
     mere = [one for one in part.keys if one.text not in same]
-    for keys in [*([one] for one in mere), *([mere] if len(mere) > 1 else [])]:
-        yield from _by_keys(new, old, keys, others, part)
+    cuts = _ways(others, entry.joint)
+    for cut in cuts:
+        nearest = old
+        for grouping in cut:
+            nearest = nearest_groups(nearest, new, grouping, part)
+        yield new, nearest, frozenset()
+    alone = [[one] for one in mere] if len(mere) > 1 else []
+    for keys, cut in product([*alone, *(_ways(mere, part.joint) if mere else [])], cuts):
+        yield from _by_keys(new, old, keys, cut, part)
+
+
+def _ways(keys: list[KeyGrouping], joint: Mapping[str, KeyGrouping]) -> list[list[KeyGrouping]]:
+    """The keys one by one, and with several on one axis as one."""
+    jointly = taken_jointly(keys, joint)
+    return [keys] if jointly == keys else [jointly, keys]
 
 
 def _by_keys(

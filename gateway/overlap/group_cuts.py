@@ -98,16 +98,26 @@ class OrderedCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyGrouping:
-    """One key on its axis. `cells` of None: every cell is a group of its own. `chosen`: the query chose the boundaries."""
+    """One key on its axis. `cells` of None: every cell is a group of its own. `chosen`: the query chose the boundaries.
+
+    `parts` are the keys of which it is made if it stands for several (`joint_keys`).
+    """
 
     text: str
     axis: RegionAxis
     cells: tuple[Cells, ...] | None
     ordered: OrderedCells | None
+    parts: tuple["KeyGrouping", ...] = ()
     chosen: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chosen", has_chosen_bounds(self.text))
+        chosen = [one.chosen for one in self.parts] or [has_chosen_bounds(self.text)]
+        object.__setattr__(self, "chosen", any(chosen))
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The texts of the keys that it stands for."""
+        return frozenset(one.text for one in self.parts) or frozenset({self.text})
 
     def nearest(self, there: Cells, wanted: Cells) -> Cells:
         """The groups, restricted to `there`, that lie more inside of `wanted` than outside."""
@@ -196,28 +206,15 @@ def grouping_of(key: GroupKey) -> KeyGrouping | None:
     if key.axis is None:
         return None
     if key.cells is not None:
-        order = _in_order(key.cells)
+        order = grouping_in_order(key.cells)
         return KeyGrouping(key.text, key.axis, key.cells, order)
     if key.text == key.axis.name:
         return KeyGrouping(key.text, key.axis, None, None)
     return None
 
 
-class SharedGroupings:
-    """The groupings of keys that several releases have, each made once."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[tuple[GroupKey, ...], tuple[KeyGrouping | None, ...]]] = {}
-
-    def of(self, keys: tuple[GroupKey, ...]) -> tuple[KeyGrouping | None, ...]:
-        """The groupings of these keys, which are kept, so that their id stays their own."""
-        known = self._known.get(id(keys))
-        if known is None:
-            known = self._known[id(keys)] = keys, tuple(grouping_of(one) for one in keys)
-        return known[1]
-
-
-def _in_order(cells: tuple[Cells, ...]) -> OrderedCells | None:
+def grouping_in_order(cells: tuple[Cells, ...]) -> OrderedCells | None:
+    """The groups in their order along the axis; None if one has several ranges, or several have a cell in common."""
     groups: list[tuple[tuple[int, int], int]] = []
     null: list[tuple[int, Cells]] = []
     for place, one in enumerate(cells):

@@ -1,5 +1,4 @@
-"""History of a trust group: every release it has received, indexed so that those near a new query are found
-fast.
+"""History of a trust group: every release it has received, indexed so that those near a new query are found fast.
 
 INVARIANT: entries are only added. A history holds released values and scopes; counts and an order that depends
 on them alone decide which entries are compared; entries keep the order in which they were added.
@@ -16,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.axis_index import AxisIndex, GrowingArray, PartCounts
-from gateway.overlap.group_cuts import KeyGrouping, SharedGroupings
+from gateway.overlap.group_cuts import KeyGrouping
+from gateway.overlap.joint_keys import SharedGroupings, joint_groupings
 from gateway.overlap.person_numbers import compared_numbers, numbers_of
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides_of
@@ -62,6 +62,7 @@ class RegionEntry:
         "counts",
         "deviation",
         "groupings",
+        "joint",
         "keys",
         "order",
         "query_id",
@@ -77,6 +78,7 @@ class RegionEntry:
         order: int,
         keys: tuple[GroupKey, ...],
         groupings: tuple[KeyGrouping | None, ...],
+        joint: Mapping[str, KeyGrouping],
     ) -> None:
         self.order = order
         self.query_id = past.query_id
@@ -84,6 +86,7 @@ class RegionEntry:
         self.keys = keys
         self.readable = not past.scope.unreadable
         self.groupings = groupings
+        self.joint = joint
         self.counts: NDArray[np.float64] | None = None
         self.deviation = standard_deviation(past.variance)
         self.whole = past.whole
@@ -97,10 +100,9 @@ class RegionEntry:
         """Count each release once, however often it is reported: the facts about it come in any order."""
         known = self._spreads.get(past.release, past.spread)
         self._spreads[past.release] = min(known, past.spread)
-        if any(not one for one in self._spreads.values()):
-            self.spread = Fraction(0)
-        else:
-            self.spread = 1 / sum((1 / one for one in self._spreads.values()), Fraction(0))
+        spreads = self._spreads.values()
+        exact = sum((1 / one for one in spreads), Fraction(0)) if all(spreads) else None
+        self.spread = Fraction(0) if exact is None else 1 / exact
 
     def _count(self, past: PriorRelease) -> None:
         """Take the counts of a release: the mean of all releases, each weighted by the inverse of its variance.
@@ -197,9 +199,8 @@ class Index:
         return self.agrees({name: one.kind for name, one in _axes(scope).items()})
 
     def agrees(self, kinds: Mapping[str, AxisKind]) -> bool:
-        return all(
-            kinds.get(name, one.axis.kind) is one.axis.kind for name, one in self.lines.items()
-        )
+        mine = {name: one.axis.kind for name, one in self.lines.items()}
+        return all(kinds.get(name, one) is one for name, one in mine.items())
 
     def add(self, past: PriorRelease) -> None:
         scope = past.scope
@@ -210,7 +211,7 @@ class Index:
                 self._put_noise(same)
                 return
         keys = self._shared(scope.keys)
-        entry = RegionEntry(past, len(self.entries), keys, self._groupings.of(keys))
+        entry = RegionEntry(past, len(self.entries), keys, *self._groupings.of(keys))
         self._found.setdefault((scope.region, label), []).append(entry)
         self.entries.append(entry)
         sides, axes = entry.sides, {**self.axes, **_axes(scope)}
@@ -238,6 +239,7 @@ class Index:
 
     def _place(self, entry: RegionEntry, around: Side) -> None:
         cut = {one.axis.name: one for one in entry.groupings if one is not None}
+        cut |= entry.joint
         for axis in (*entry.region.axes, *(one.axis for one in cut.values())):
             if axis.name not in self.lines:
                 self._add_line(axis, entry.order)
@@ -252,13 +254,13 @@ class Index:
         """The releases of exactly these rows."""
         return self._written.get(canonical_boxes(sides, axes), ())
 
-    def lying(self, around: Side, keys: Iterable[KeyGrouping], axes: Axes) -> "EntryPosition":
-        """The positions of all releases relative to `around`, the hull of a new region that is cut by these
-        keys.
-        """
+    def lying(self, around: Side, keys: Sequence[KeyGrouping], axes: Axes) -> "EntryPosition":
+        """The positions of all releases relative to `around`, the hull of a new region that these keys cut."""
         cut: dict[str, list[KeyGrouping]] = {}
         for one in keys:
             cut.setdefault(one.axis.name, []).append(one)
+        for name, one in joint_groupings(keys).items():
+            cut[name].append(one)
         lines = dict(self.lines)
         for name in sorted({*around, *cut} - set(lines)):
             lines[name] = AxisIndex(axes[name])  # every release contains the whole axis
@@ -290,8 +292,9 @@ class Index:
 
 @dataclass(frozen=True)
 class EntryPosition:
-    """The positions of all releases of an index relative to a new region: for every axis and every distinct part
-    of it. `cells` are those of the region on each axis, `cut` the keys that cut it there.
+    """The positions of all releases of an index relative to a new region: for every axis and every distinct part of it.
+
+    `cells` are those of the region on each axis, `cut` the keys that cut it there.
     """
 
     index: Index
@@ -328,10 +331,8 @@ class EntryPosition:
             if kept[name].all():
                 continue
             places = self.index.places(name)
-            if rows is None:
-                rows = np.flatnonzero(kept[name][places])
-            else:
-                rows = rows[kept[name][places[rows]]]
+            there = kept[name]
+            rows = np.flatnonzero(there[places]) if rows is None else rows[there[places[rows]]]
         return np.arange(len(self.index.entries)) if rows is None else rows
 
 

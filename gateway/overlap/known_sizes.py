@@ -60,11 +60,26 @@ def largest_size(entry: RegionEntry, around: Side) -> float | None:
     return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
 
 
-def groups_in(entry: RegionEntry, around: Side, beside: frozenset[str] = frozenset()) -> int:
-    """The number of groups that intersect these cells; one if it is unknown. Keys with texts in `beside` do not count."""
+def groups_in(
+    entry: RegionEntry,
+    around: Side,
+    beside: frozenset[str] = frozenset(),
+    *,
+    meets: bool = False,
+) -> int:
+    """The number of groups that intersect these cells; one if it is unknown. Keys with texts in `beside` do not count.
+
+    With `meets`, groups of several keys on one axis count only where they meet: nobody adds up the noise of the others.
+    """
     found = 1
+    joint = entry.joint if meets and not beside else {}
+    for name, one in joint.items():
+        wanted = around.get(name) or all_cells(one.axis)
+        found *= 1 if one.cells is None else max(1, len(one.places_within(wanted)))
     for key, grouping in zip(entry.keys, entry.groupings, strict=True):
         if key.text in beside:
+            continue
+        if grouping is not None and grouping.axis.name in joint:
             continue
         if grouping is not None and grouping.axis.name in around:
             found *= max(1, len(grouping.places_within(around[grouping.axis.name])))

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from gateway.overlap.group_cuts import KeyGrouping, grouping_of
 from gateway.overlap.history import Index, RegionEntry
+from gateway.overlap.joint_keys import joint_groupings
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, without_null
 from gateway.regions.scope import ReleaseScope
@@ -26,6 +27,7 @@ class QuestionPart:
     sides: tuple[Side, ...]
     around: Side
     keys: tuple[KeyGrouping, ...]
+    joint: Mapping[str, KeyGrouping]  # those of several keys on one axis
     texts: frozenset[str]  # of all keys
     axes: Axes
     spread: Fraction
@@ -40,7 +42,8 @@ def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
     sides = tuple(sides_of(scope.region))
     keys = tuple(one for key in scope.keys if (one := grouping_of(key)) is not None)
     texts = frozenset(one.text for one in scope.keys)
-    return QuestionPart(sides, hull_cells(sides, axes), keys, texts, axes, concerned.spread)
+    joint = joint_groupings(keys)
+    return QuestionPart(sides, hull_cells(sides, axes), keys, joint, texts, axes, concerned.spread)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 A slab is the set of atoms within few cells of one axis.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ from gateway.regions.boxes import hull_cells
 from gateway.regions.cells import BOUNDLESS, Cells, axis_width, is_fine
 
 
-def find_slabs(
+def narrow_slabs(
     part: QuestionPart, answers: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
-) -> Iterator[list[int]]:
-    """The slabs of several atoms; a slab of a single atom is tested as an atom."""
+) -> list[list[int]]:
+    """The atoms of each slab that may hold few people."""
+    found: list[list[int]] = []
     for place, (name, classes) in enumerate(atoms.classes):
         axis = part.axes[name]
         if not is_fine(axis):
@@ -31,10 +32,9 @@ def find_slabs(
         if not few:
             continue
         confined = atoms.confined(place)
-        for at in few:
-            inside: list[int] = np.flatnonzero(confined == at).tolist()
-            if len(inside) > 1:
-                yield inside
+        inside = [np.flatnonzero(confined == at).tolist() for at in few]
+        found += [one for one in inside if one]
+    return found
 
 
 def narrow_atoms(

@@ -9,13 +9,14 @@ An atom that equals the new region is no difference, and is not tested; nor are 
 
 Every further query divides atoms, and an estimate of two halves together is an estimate of neither half. So
 slabs are tested too: all atoms within a class of cells that is narrow along one axis. An estimate of a slab and
-of nothing else reveals the few people in it.
+of nothing else reveals the few people in it. So does an estimate of the difference of two slabs if nobody is in one of them:
+sets of narrow parts that are few together are tested as one (`narrow_sets`).
 
 INVARIANT: the numbers of regions, their ranges and atoms are limited; above the limit fewer regions are taken, the nearest
 ones; below the smallest number the pairs alone decide, and they have decided before.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -24,21 +25,22 @@ from numpy.typing import NDArray
 from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.axis_index import PartCounts
 from gateway.overlap.differencing import Clash, limit_of, nearest_groups
+from gateway.overlap.estimates import best_variances, usable_answers
 from gateway.overlap.history import EntryPosition, RegionEntry, as_float
+from gateway.overlap.joint_keys import taken_jointly
 from gateway.overlap.known_sizes import common_groups, groups_in, largest_size
 from gateway.overlap.narrow import Judge, Residual
+from gateway.overlap.narrow_sets import SetSearch
 from gateway.overlap.question_part import QuestionPart, RegionAnswer, shows_openly
-from gateway.overlap.slabs import find_slabs, narrow_atoms
+from gateway.overlap.slabs import narrow_atoms, narrow_slabs
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, hull_cells
 from gateway.regions.cells import StepCells
 
 MOST_REGIONS: Final = 48
 _FEWEST: Final = 6
-_WIDEST: Final = 1e4  # a factor of variances; a less exact answer counts as this exact
-_NONE: Final = 1e-9
-_COLUMNS: Final = 64
 _MOST_OF_A_SLAB: Final = 4
+_SEVERAL: Final = 2
 MOST_RANGES: Final = 100_000
 """Of all compared regions: hours of days over years are thousands in each. A part that several have counts once."""
 
@@ -74,19 +76,36 @@ def _singled_out(
 ) -> list[Clash]:
     limit = limit_of(part, rules)
     variances = np.array([as_float(part.spread), *(one.variance for one in answers)])
-    several = [
-        [one] for one in _alone(atoms, variances, limit, narrow_atoms(part, answers, atoms, rules))
-    ]
+    few, slabs = (
+        narrow_atoms(part, answers, atoms, rules),
+        narrow_slabs(part, answers, atoms, rules),
+    )
+    several = [[one] for one in _alone(atoms, variances, limit, few)]
     several += [
-        slab
-        for slab in find_slabs(part, answers, atoms, rules)
-        if _shown(slab, atoms.members, variances, limit)
+        one for one in slabs if len(one) > 1 and _shown(one, atoms.members, variances, limit)
     ]
     for one in several:
         clash = _narrow(one, part, answers, atoms, judge)
         if clash is not None:
             return clash
+    together = _with_the_rest(slabs, few)
+    if len(together) < _SEVERAL:
+        return []
+    search = SetSearch(atoms.members, variances, together)
+    for found in search.sets(lambda each: _narrow(each, part, answers, atoms, judge) is not None):
+        if _shown(found.free, atoms.members, variances, limit):
+            clash = _narrow(found.atoms, part, answers, atoms, judge)
+            if clash is not None:
+                return clash
     return []
+
+
+def _with_the_rest(slabs: Sequence[list[int]], few: NDArray[np.bool_]) -> list[list[int]]:
+    """The slabs, and each narrow atom that is in none of them."""
+    rest = few.copy()
+    for one in slabs:
+        rest[one] = False
+    return [*slabs, *([one] for one in np.flatnonzero(rest).tolist())]
 
 
 def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_]) -> list[int]:
@@ -105,23 +124,6 @@ def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_
     before = best_variances(members[1:], left[1:])
     found: list[int] = np.flatnonzero(seen & (before >= limit)).tolist()
     return found
-
-
-def usable_answers(members: NDArray[np.bool_], free: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The answers that can be in a combination in which every atom that is not free cancels.
-
-    An answer that is the only one with such an atom cannot: no other answer cancels the atom. Without it others
-    may be the only one.
-    """
-    rows = np.arange(len(members))
-    while len(rows):
-        left = members[rows]
-        single = (left.sum(axis=0) == 1) & ~free
-        out = left[:, single].any(axis=1)
-        if not out.any():
-            break
-        rows = rows[~out]
-    return rows
 
 
 def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limit: float) -> bool:
@@ -167,39 +169,6 @@ def _narrow(
     if narrow is None:
         return None
     return [Clash(one.entry, narrow.axis) for one in with_it or answers]
-
-
-def best_variances(members: NDArray[np.bool_], variances: Numbers) -> Numbers:
-    """The least variance with which the answers estimate each atom; infinite if they do not."""
-    if not len(members):
-        return np.full(members.shape[1], np.inf)
-    least = float(variances.min())
-    if least <= 0:
-        variances, least = np.maximum(variances, _NONE), max(least, _NONE)
-    weights = 1.0 / np.sqrt(np.minimum(variances, least * _WIDEST) / least)
-    rows = members * weights[:, None]
-    values, vectors = np.linalg.eigh(_gram(rows))
-    kept = values > _NONE * values[-1]
-    values, vectors = values[kept], vectors[:, kept]
-    # z = G⁺ (W A e) gives the least |z|² with Aᵀ W z = e, where there is one: where the projection of e is e
-    along = np.concatenate([vectors.T @ one for one in _blocks(rows)], axis=1)
-    covered = (along**2 / values[:, None]).sum(axis=0)
-    square = (along**2 / values[:, None] ** 2).sum(axis=0)
-    return np.asarray(np.where(covered > 1.0 - 1e-6, square * least, np.inf))
-
-
-def _gram(rows: Numbers) -> Numbers:
-    """The products of all rows with all rows."""
-    total = np.zeros((len(rows), len(rows)))
-    for one in _blocks(rows):
-        total += one @ one.T
-    return total
-
-
-def _blocks(rows: Numbers) -> Iterator[Numbers]:
-    """A few columns at a time: few enough that a product wakes no thread."""
-    for start in range(0, rows.shape[1], _COLUMNS):
-        yield rows[:, start : start + _COLUMNS]
 
 
 def _released_answers(
@@ -261,10 +230,10 @@ def _answers(part: QuestionPart, entry: RegionEntry) -> list[tuple[tuple[Side, .
     """
     sides = nearest = entry.sides
     others = [one for one in entry.groupings if one is not None and one.text not in part.texts]
-    for grouping in others:
+    for grouping in taken_jointly(others, entry.joint):
         nearest = nearest_groups(nearest, list(part.sides), grouping, part)
     alike = not others
     made = [(tuple(sides), 1 if alike else groups_in(entry, {}))]
     if nearest and nearest != sides:
-        made.append((tuple(nearest), groups_in(entry, hull_cells(nearest, part.axes))))
+        made.append((tuple(nearest), groups_in(entry, hull_cells(nearest, part.axes), meets=True)))
     return made

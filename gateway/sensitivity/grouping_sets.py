@@ -15,7 +15,7 @@ INVARIANT: adding up is post-processing. What is measured is in `parts`, and all
 about what adds up costs accuracy alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, product
@@ -39,7 +39,10 @@ from gateway.sensitivity.formulas import SPREADS, Formula, shift_formula
 _MOST_REMEMBERED: Final = 32_000_000
 _NODE: Final = 500  # about so many bytes for a part of an expression, and for a group
 _Conditions = tuple[Scalar, ...]
-_Listing = tuple[tuple[Scalar, ...], frozenset[tuple[str, Bounds, bool]], int, _Conditions]
+_Known = frozenset[tuple[str, Bounds, bool]]
+_Listing = tuple[tuple[Scalar, ...], _Known, int, _Conditions]
+_Values = tuple[Value | None, ...]
+_Column = tuple[Scalar, _Known, _Conditions]
 
 
 def _bytes(listing: _Listing, found: EnumeratedGroups | None) -> int:
@@ -53,8 +56,17 @@ def _bytes(listing: _Listing, found: EnumeratedGroups | None) -> int:
     return _NODE * (1 + len(parts) + len(groups)) + 4 * texts
 
 
+def _bytes_of_values(column: _Column, found: _Values | None) -> int:
+    """The same for the values of one key."""
+    listing = ((column[0],), column[1], 0, column[2])
+    return _bytes(
+        listing, None if found is None else EnumeratedGroups(tuple((one,) for one in found))
+    )
+
+
 # enumerations follow from policies and questions alone, and the same questions come again and again
 _REMEMBERED: Final[LruCache[_Listing, EnumeratedGroups | None]] = LruCache(_MOST_REMEMBERED, _bytes)
+_VALUES: Final[LruCache[_Column, _Values | None]] = LruCache(_MOST_REMEMBERED, _bytes_of_values)
 
 
 def enumerate_groups(
@@ -64,14 +76,17 @@ def enumerate_groups(
     keys = tuple(key for _, key in plan.keys)
     conditions = conditions_of(plan)
     read = column_ids(*keys)
-    known = frozenset(
+    listing = (keys, _known_of(read, columns), most, conditions)
+    return _REMEMBERED.get(listing, lambda: _enumerated(keys, columns, most, conditions))
+
+
+def _known_of(read: Iterable[str], columns: Mapping[str, Bounds]) -> _Known:
+    return frozenset(
         # an expression that is always NULL is told by identity, not by its bounds
         (name, found, found is NOTHING)
         for name in read
         if (found := columns.get(name)) is not None
     )
-    listing = (keys, known, most, conditions)
-    return _REMEMBERED.get(listing, lambda: _enumerated(keys, columns, most, conditions))
 
 
 def _enumerated(
@@ -80,20 +95,32 @@ def _enumerated(
     most: int,
     conditions: Sequence[Scalar] = (),
 ) -> EnumeratedGroups | None:
-    values: list[list[Value | None]] = []
+    values: list[tuple[Value | None, ...]] = []
     for key in keys:
-        found = list_values(key, columns)
-        if found is not None:
-            found = keep_values(key, found, conditions, columns)
+        found = _values_of(key, columns, conditions)
         if found is None or prod((len(found), *map(len, values))) > most:
             return None
-        values.append(_in_order(found))
+        values.append(found)
     return EnumeratedGroups(tuple(product(*values)))
 
 
-def _in_order(found: frozenset[Value | None]) -> list[Value | None]:
+def _values_of(
+    key: Scalar, columns: Mapping[str, Bounds], conditions: Sequence[Scalar]
+) -> _Values | None:
+    """The values of one key, in order, which many grouping sets of a statement have in common."""
+    read = column_ids(key)
+    mine = tuple(one for one in conditions if column_ids(one) <= read)
+
+    def listed() -> _Values | None:
+        found = list_values(key, columns)
+        return None if found is None else _in_order(keep_values(key, found, mine, columns))
+
+    return _VALUES.get((key, _known_of(read, columns), mine), listed)
+
+
+def _in_order(found: frozenset[Value | None]) -> _Values:
     there = [one for one in found if one is not None]
-    return [*sorted(there), *([None] if None in found else [])]
+    return (*sorted(there), *([None] if None in found else []))
 
 
 def groups_per_unit(plan: Aggregate, groups: EnumeratedGroups | None) -> int:

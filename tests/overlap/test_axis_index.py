@@ -6,7 +6,7 @@ import numpy as np
 from samples import draws
 
 from gateway.overlap.axis_index import AxisIndex
-from gateway.overlap.group_cuts import _in_order
+from gateway.overlap.group_cuts import grouping_in_order
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import StepCells, intersection, merge_ranges, range_gaps
 
@@ -59,7 +59,7 @@ def test_group_of_one_cell_is_that_of_many_cells() -> None:
     chance = Random(6)  # noqa: S311 - groups to compare
     for number in range(draws(60)):
         ranges = [one for one in _cells(chance).ranges if one[0] > FIRST] if number else []
-        ordered = _in_order(tuple(StepCells((one,)) for one in ranges))
+        ordered = grouping_in_order(tuple(StepCells((one,)) for one in ranges))
         assert ordered is not None
         cells = np.array([*range(-25, 130), LAST], dtype=np.int64)
         firsts, lasts = ordered.around(cells)

@@ -26,7 +26,8 @@ from samples import draws
 from gateway.errors import Code
 from gateway.overlap.atoms import MOST_ATOMS, atoms_of
 from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
-from gateway.overlap.trackers import MOST_RANGES, MOST_REGIONS, best_variances, count_ranges
+from gateway.overlap.estimates import best_variances
+from gateway.overlap.trackers import MOST_RANGES, MOST_REGIONS, count_ranges
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, sides_of
 from gateway.regions.cells import StepCells, axis_width

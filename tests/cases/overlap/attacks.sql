@@ -1806,3 +1806,128 @@ SELECT COUNT(DISTINCT patient_id) FROM (
   SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS s
   FROM visits
 ) t WHERE s > 10000.01;
+
+-- title: the days after a boundary, cut by centuries as well
+SELECT extract(century FROM visit_date), visit_date >= '2025-03-05', COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'pneumonia' GROUP BY 1, 2;
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'pneumonia' AND visit_date >= '2025-03-06';
+
+-- title: the days after a boundary, and then cut by centuries as well
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'pneumonia' AND visit_date >= '2025-03-06';
+SELECT extract(century FROM visit_date), visit_date >= '2025-03-05', COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'pneumonia' GROUP BY 1, 2;
+
+-- title: the days after a boundary, and before it centuries
+SELECT visit_date >= '2025-03-05', extract(century FROM visit_date), COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'pneumonia' GROUP BY 1, 2;
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE diagnosis = 'pneumonia' AND visit_date >= '2025-03-06';
+
+-- title: years after a late boundary, cut by millennia as well
+SELECT birth_year / 3000, birth_year >= 1990, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1991;
+
+-- title: years after an early boundary, cut by millennia as well
+SELECT birth_year / 3000, birth_year >= 1945, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1946;
+
+-- title: the days of a month after a boundary
+SELECT date_trunc('month', visit_date), visit_date >= '2024-03-20', COUNT(*) FROM visits GROUP BY 1, 2;
+SELECT COUNT(*) FROM visits WHERE visit_date >= '2024-03-21' AND visit_date < '2024-04-01';
+
+-- title: sums of years after a boundary, cut by millennia as well
+SELECT birth_year / 3000, birth_year >= 1990, SUM(income) FROM patients GROUP BY 1, 2;
+SELECT SUM(income) FROM patients WHERE birth_year >= 1991;
+
+-- title: years after a boundary in a rollup
+SELECT birth_year / 3000, birth_year >= 1990, COUNT(*) FROM patients GROUP BY ROLLUP (1, 2);
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1991;
+
+-- title: odd and even years after a boundary
+SELECT birth_year % 2, birth_year >= 1990, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1991;
+
+-- title: days of the week after a boundary
+SELECT extract(dow FROM visit_date), visit_date >= '2025-03-05', COUNT(*) FROM visits GROUP BY 1, 2;
+SELECT COUNT(*) FROM visits WHERE visit_date >= '2025-03-06';
+
+-- title: years after a boundary that a CASE has, cut by millennia as well
+SELECT birth_year / 3000, CASE WHEN birth_year >= 1990 THEN 'young' ELSE 'old' END, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1991;
+
+-- title: years after a boundary by regions, cut by millennia as well
+SELECT region, birth_year / 3000, birth_year >= 1990, COUNT(*) FROM patients GROUP BY 1, 2, 3;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1991;
+
+-- title: years after a boundary by regions, and in one region
+SELECT region, birth_year / 3000, birth_year >= 1990, COUNT(*) FROM patients GROUP BY 1, 2, 3;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1991 AND region = 'north';
+
+-- title: centuries, and years after a boundary cut by them
+SELECT birth_year / 3000, birth_year >= 1990, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT birth_year / 3000, COUNT(*) FROM patients WHERE birth_year >= 1991 GROUP BY 1;
+
+-- title: two boundaries, each beside other keys
+SELECT birth_year / 3000, birth_year >= 1990, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT birth_year % 2, birth_year >= 1991, COUNT(*) FROM patients GROUP BY 1, 2;
+
+-- title: the last visit after a boundary, cut by centuries as well
+SELECT extract(century FROM m), m >= '2025-03-05', COUNT(*) FROM (SELECT patient_id, MAX(visit_date) AS m FROM visits GROUP BY 1) t GROUP BY 1, 2;
+SELECT COUNT(*) FROM (SELECT patient_id, MAX(visit_date) AS m FROM visits GROUP BY 1) t WHERE m >= '2025-03-06';
+
+-- title: two halves without one income, and all without another
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income <> 199999;
+
+-- title: all without one income, and two halves without another
+SELECT COUNT(*) FROM patients WHERE income <> 199999;
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+
+-- title: two halves without an income each, and all
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 199999;
+SELECT COUNT(*) FROM patients;
+
+-- title: sums of two halves without one income, and of all without another
+SELECT SUM(birth_year) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT SUM(birth_year) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT SUM(birth_year) FROM patients WHERE income <> 199999;
+
+-- title: two halves without one income, and all without a number of nobody
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE patient_id <> -1;
+
+-- title: two halves without one salary, and all without a name of nobody
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date < '1970-01-01' AND salary <> 52311;
+SELECT COUNT(*) FROM persons WHERE birth_date >= '1970-01-01' AND salary <> 52311;
+SELECT COUNT(*) FROM persons WHERE name <> 'nobody';
+
+-- title: two halves without one income, and all with an income
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income >= 1;
+
+-- title: two halves without one income, and all without a visit that nobody has
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost = 61.61);
+
+-- title: four parts without one income, and all without three others
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND region IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND region NOT IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND region IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND region NOT IN ('north', 'south') AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income NOT IN (199999, 199990, 199980);
+
+-- title: four parts in two ways, and values of nobody in each
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 199999;
+SELECT COUNT(*) FROM patients WHERE region = 'north' AND patient_id <> -1;
+SELECT COUNT(*) FROM patients WHERE region <> 'north' AND patient_id <> -2;
+
+-- title: two halves without one income, and all without another, beside values that hide them
+SELECT COUNT(*) FROM patients WHERE birth_year < 1960 AND income NOT IN (150001, 150003, 150005, 150007, 150009, 150011, 150013, 150015, 150017, 150019, 150021, 150023);
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1960 AND income NOT IN (160001, 160003, 160005, 160007, 160009, 160011, 160013, 160015, 160017, 160019, 160021, 160023);
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
+SELECT COUNT(*) FROM patients WHERE income <> 199999;

@@ -825,3 +825,25 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) 
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 1000) t;
 SELECT COUNT(*) FROM patients p WHERE (SELECT MAX(cost) FROM visits v WHERE v.patient_id = p.patient_id) > 500;
 SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost > 500);
+
+-- title: two halves above one income, and all above another
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income > 50000;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income > 50000;
+SELECT COUNT(*) FROM patients WHERE income > 60000;
+SELECT COUNT(*) FROM patients;
+
+-- title: two halves without many incomes, and all without others
+SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income NOT BETWEEN 100000 AND 119999;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income NOT BETWEEN 100000 AND 119999;
+SELECT COUNT(*) FROM patients WHERE income NOT BETWEEN 60000 AND 79999;
+
+-- title: years by month, weeks and the last months
+SELECT extract(year FROM visit_date), extract(month FROM visit_date), COUNT(*) FROM visits GROUP BY 1, 2;
+SELECT extract(year FROM visit_date), extract(week FROM visit_date), COUNT(*) FROM visits GROUP BY 1, 2;
+SELECT date_trunc('quarter', visit_date), COUNT(*) FROM visits GROUP BY 1;
+SELECT COUNT(*) FROM visits WHERE visit_date >= '2025-06-01';
+
+-- title: ages in groups and in decades
+SELECT CASE WHEN birth_year < 1940 THEN 'old' WHEN birth_year < 1980 THEN 'grown' ELSE 'young' END, birth_year / 10, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT birth_year / 10 * 10, COUNT(*) FROM patients GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980;
