@@ -151,7 +151,9 @@ def test_preview_prints_a_table(
         "  an analyst:   40 questions (epsilon 2 for ever, 0.5 of it each month)\n"
     )
     assert "\nvisits    visit_date by month" in out
-    assert "\n* under the clip without a histogram of norms: the first such question buys one" in out
+    assert (
+        "\n* under the clip without a histogram of norms: the first such question buys one" in out
+    )
     assert "\nnext: " in out
     assert main(["policy", "preview", "--offline", "--json", str(file)]) == 0
     [preview] = json.loads(capsys.readouterr().out)["previews"]
