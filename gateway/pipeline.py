@@ -54,6 +54,7 @@ from gateway.stages.finish import (
     finish_query,
     pass_through,
     require_query,
+    warn_of_quota,
 )
 from gateway.stages.held_clips import clip_query
 from gateway.stages.histogram_offers import find_offer
@@ -361,7 +362,8 @@ def estimate(services: Services, question: Question) -> Estimate:
         bought = clipped.missing
         if not is_worth(query, bought, services.journal, services.now()):
             bought = ()
-        return add_histograms(query, estimate_quote(query, quote), bought)
+        found = add_histograms(query, estimate_quote(query, quote), bought)
+        return warn_of_quota(found, own_quota(services, question, dataset))
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from gateway.stages.notices import connection_notices, notice_lines
 from gateway.stages.purchase import Quote, Released
 from gateway.stages.repeat_cache import RepeatCache
 from gateway.twin.errors import TwinRefused
-from gateway.units import Delta, Epsilon
+from gateway.units import Delta, Epsilon, format_down
 
 
 def finish_query(
@@ -189,3 +189,16 @@ def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
     notices = reuse_notices(quote, plan.charged)
     nulled = map(str, query.nulled)
     return replace(found, reused=quote.reused, notices=(*nulled, *notices, *found.notices))
+
+
+def warn_of_quota(estimate: Estimate, quota: QuotaBalance | None) -> Estimate:
+    """The estimate, with a notice where the analyst's own account has less left than its price; no other account is read."""
+    if quota is None:
+        return estimate
+    left = quota.epsilon_remaining
+    if quota.window is not None:
+        left = min(left, quota.window.epsilon_remaining)
+    if estimate.price <= left:
+        return estimate
+    notice = f"your account has epsilon {format_down(left.value)} left now, so the query would be refused"
+    return replace(estimate, notices=(*estimate.notices, notice))

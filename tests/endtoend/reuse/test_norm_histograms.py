@@ -219,6 +219,9 @@ def test_query_that_is_refused_buys_no_histogram(houses: Houses) -> None:
     for more in ({"accuracy": accuracy}, {"accuracy": accuracy, "epsilon": "3"}):
         with pytest.raises(Refusal):
             place.ask(_DAYS, **more)
+    short = "your account has epsilon 21 left now, so the query would be refused"
+    assert short in place.estimate(_BY, epsilon="22").notices
+    assert short not in place.estimate(_BY, epsilon="21").notices
     with pytest.raises(Refusal) as caught:
         place.ask(_BY, epsilon="22")
     assert caught.value.code is Code.BUDGET_EXHAUSTED
@@ -313,8 +316,8 @@ def test_histogram_of_a_group_is_charged_as_it_is_estimated(houses: Houses, pric
     place.ask(_BY, "carol")
     if price != MORE:
         place.change_policy("clip: {price: 2}", f"clip: {{price: {price}}}")
-    told = place.estimate(_SUMS)
-    assert place.ask(_SUMS).charged == told.price
+    told, answer = place.estimate(_SUMS), place.ask(_SUMS)
+    assert answer.charged == told.price
     assert PRICE < told.price.value <= PRICE + price
     assert place.ask(_SUMS).charged.value == place.estimate(_SUMS).price.value == 0
 
