@@ -25,7 +25,7 @@ _JOIN = "FROM visits v JOIN patients p ON v.patient_id = p.patient_id"
 
 @pytest.fixture(scope="module")
 def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, clipped_zcdp=8, clipped_audited=3) as one:
+    with opened(sample_server, servers, clipped_zcdp=10, clipped_audited=3) as one:
         yield one
 
 
