@@ -12,7 +12,7 @@ INVARIANT: the choice is a function of the released histogram and of public numb
 says: only the error depends on it. docs/proofs/clip_choice.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
@@ -21,7 +21,13 @@ from typing import Final
 import numpy as np
 
 from gateway.clipping.likely_norms import Floats, LikelyNorms, likely_norms
-from gateway.clipping.norm_histogram import NormBucket, NormHistogram
+from gateway.clipping.norm_histogram import (
+    NormBucket,
+    NormHistogram,
+    has_above,
+    has_below,
+    largest_norm,
+)
 
 _OF_MEAN: Final = 0.1
 """How much of the share of lost rows a mean is wrong by: it loses above and below."""
@@ -61,11 +67,15 @@ class CellNoise:
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """What a clip takes away: the share of units that it concerns, the share of rows, and their number."""
+    """What a clip takes away: the share of units that it concerns, the share of rows, and their number.
+
+    `apart`: no bucket has norms on both sides of the clip. One that has them counts as if all of its units had its largest norm.
+    """
 
     units: float
     rows: float
     lost: float
+    apart: bool = True
 
 
 @lru_cache(maxsize=_KEPT)
@@ -104,20 +114,25 @@ def _errors(noise: CellNoise, likely: LikelyNorms, clips: Floats) -> Floats:
 
 def clipped_by(histogram: NormHistogram, square: int) -> Clipped | None:
     """What the visible buckets lose under this clip; None where nothing is visible."""
-    buckets, clip = histogram.buckets, sqrt(square)
+    buckets = histogram.buckets
     units = sum(one.units for one in buckets)
     rows = sum(one.units * one.rows for one in buckets)
     if units <= 0 or rows <= 0:
         return None
-    above = sum(one.units for one in buckets if one.norm > clip)
-    lost = _lost(buckets, clip)
-    return Clipped(_share(above, units), _share(lost, rows), lost)
+    above = {place: one for place, one in enumerate(buckets) if has_above(place, square)}
+    around = next((place for place in above if has_below(place, square)), None)
+    lost = _lost(above, around, sqrt(square))
+    over = sum(one.units for one in above.values())
+    return Clipped(_share(over, units), _share(lost, rows), lost, apart=around is None)
 
 
-def _lost(buckets: Sequence[NormBucket], clip: float) -> float:
-    """L(c). Noise below zero may outweigh the rest, but no clip adds rows."""
-    kept = (one for one in buckets if one.norm > clip)
-    return max(0.0, sum(one.units * one.rows * (1 - clip / one.norm) for one in kept))
+def _lost(above: Mapping[int, NormBucket], around: int | None, clip: float) -> float:
+    """L(c), of the largest norm in the bucket that is `around` the clip. Noise below zero may outweigh the rest, but no clip adds rows."""
+    norms = {
+        place: largest_norm(place) if place == around else one.norm for place, one in above.items()
+    }
+    taken = (one.units * one.rows * (1 - clip / norms[place]) for place, one in above.items())
+    return max(0.0, sum(taken))
 
 
 def _share(part: float, whole: float) -> float:

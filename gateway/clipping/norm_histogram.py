@@ -108,3 +108,18 @@ class NormHistogram:
 def norm_of(place: int) -> float:
     """The norm of a unit in a bucket: exact for one or two rows, else the middle of the bucket."""
     return sqrt(2.0**place) if place <= 1 else sqrt(2.0 ** (place - 0.5))
+
+
+def largest_norm(place: int) -> float:
+    """The largest norm of a unit in a bucket; beyond it, in the last one."""
+    return sqrt(2.0**place)
+
+
+def has_above(place: int, square: int) -> bool:
+    """Whether a unit in the bucket may have a norm above c, where c² is the `square`."""
+    return square < 1 << place or place == BUCKETS - 1
+
+
+def has_below(place: int, square: int) -> bool:
+    """Whether a unit in the bucket may have a norm of c or less: exact, since the squares of norms are integers."""
+    return place == 0 or square > 1 << (place - 1)

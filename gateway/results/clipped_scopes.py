@@ -20,7 +20,7 @@ from typing import Final
 
 from gateway.bounding.fan_out import multiplied_tables
 from gateway.clipping.choose_clip import Clipped, clipped_by
-from gateway.clipping.norm_histogram import NormHistogram, norm_of
+from gateway.clipping.norm_histogram import NormHistogram, has_above
 from gateway.clipping.served_histogram import PartKey, ServedHistogram
 from gateway.intervals.digits import most_text, share_text
 from gateway.plan.aggregates import Aggregate
@@ -68,10 +68,7 @@ def _how_much(scope: ClippedScope) -> str:
         return "how much this takes is not known"
     units = most_text(scope.units_at_most)
     if scope.rows is None:
-        return (
-            f"that concerns {units} of them, too few for a histogram to show; which share of the rows it takes is not"
-            " known"
-        )
+        return f"that concerns {units} of them; which share of the rows it takes is not known"
     return (
         f"that concerns {units} of them and takes {share_text(scope.rows)} of the rows, not counting a few with more rows"
         " than a histogram can show"
@@ -104,10 +101,11 @@ def _cut(part: Analysis, served: ServedHistogram | None) -> Clipped | None:
 def _units_at_most(histogram: NormHistogram, square: int, shown: float) -> float:
     """The largest share of units whose norm is above the clip, as far as noise leaves it open; as many as are `shown`, at least.
 
-    All buckets above the clip are added up, also those in which nothing stands out of the noise.
+    All buckets with norms above the clip are added up, also those in which nothing stands out of the noise, and the one that
+    has norms on both sides.
     """
     units = [one / histogram.unit for one in histogram.units]
-    above = [units[place] for place in range(len(units)) if norm_of(place) > sqrt(square)]
+    above = [units[place] for place in range(len(units)) if has_above(place, square)]
     whole = sum(units[: histogram.visible])
     most = max(0.0, sum(above)) + _ONE_SIDED * histogram.std * sqrt(len(above))
     return min(1.0, max(shown, most / whole))
@@ -128,9 +126,10 @@ def _scopes(part: Analysis, served: ServedHistogram | None) -> Iterator[ClippedS
         cut = _cut(part, served)
         if cut is not None and served is not None:
             most = _units_at_most(served.histogram, clips.rows.square, cut.units)
-            # units above the clip that noise hides may have any number of rows: 0 would say that nothing is lost
             scope = replace(scope, units_at_most=most)
-            if cut.lost:
+            # units above the clip that noise hides may have any number of rows: 0 would say that nothing is lost; and how many
+            # units of a bucket are on which side of the clip, a histogram cannot tell
+            if cut.apart and cut.lost:
                 scope = replace(scope, units=cut.units, rows=cut.rows)
         yield scope
     if clips.units is not None and any(isinstance(one, Units) for one in wanted):

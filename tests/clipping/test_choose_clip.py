@@ -14,7 +14,7 @@ from samples import draws
 from gateway.clipping.choose_clip import CellNoise, MeasureNoise, choose_clip, clipped_by
 from gateway.clipping.norm_histogram import NormHistogram, norm_of
 from gateway.noise.mechanism import DiscreteGaussian
-from gateway.sensitivity.norm_buckets import BUCKETS, UNIT
+from gateway.sensitivity.norm_buckets import BUCKETS, UNIT, bucket_of
 
 WIDE = DiscreteGaussian(Fraction(5_000**2))
 NARROW = DiscreteGaussian(Fraction(1))
@@ -254,6 +254,40 @@ def test_clipped_shares_are_those_of_the_rows_that_weights_take() -> None:
     untouched = clipped_by(one, 2)
     assert untouched is not None
     assert (untouched.units, untouched.rows, untouched.lost) == (0, 0, 0)
+
+
+@for_each(
+    ("rows", "square", "units"),
+    [
+        (11, 100, 1.0),
+        (9, 100, 1.0),
+        (8, 100, 0.0),
+        (12, 100, 1.0),
+        (2, 3, 1.0),
+        (11, 128, 0.0),
+        (11, 64, 1.0),
+    ],
+)
+def test_bucket_around_the_clip_counts_as_above_it(rows: int, square: int, units: float) -> None:
+    """Where c² is no power of two, units with the rows of one bucket are on both sides of it: no share is too small."""
+    told = clipped_by(histogram({bucket_of(rows**2): 3_000}, noise=NARROW), square)
+    assert told is not None
+    assert told.units == units
+    assert told.rows >= max(0.0, 1 - sqrt(square) / rows) or told.apart
+    assert told.apart == (square & (square - 1) == 0 or units == 0)
+
+
+def test_middle_of_a_bucket_tells_nothing_of_a_clip_inside_of_it() -> None:
+    """All units have 11 rows, and 10 count in full: 9 % of the rows are cut, though the middle of the bucket is 9.5."""
+    one = histogram({bucket_of(11**2): 3_000})
+    assert norm_of(bucket_of(11**2)) < 10
+    told = clipped_by(one, 100)
+    assert told is not None
+    assert 1 / 11 < told.rows < 0.12
+    # the negative control: a clip at the end of the bucket cuts nobody
+    whole = clipped_by(one, 128)
+    assert whole is not None
+    assert (whole.units, whole.rows, whole.apart) == (0, 0, True)
 
 
 def test_clipped_shares_stay_between_nothing_and_all_under_noise(

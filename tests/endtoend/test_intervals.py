@@ -119,6 +119,35 @@ def test_cells_without_a_formula_have_intervals_by_simulation(
         assert all(one is None for one in intervals[:place])
 
 
+# quotients of whole numbers, and the same without the truncation of PostgreSQL
+TRUNCATED = [
+    ("COUNT(*) / 7", "COUNT(*) / 7.0"),
+    ("-COUNT(*) / (COUNT(*) + 3)", "-COUNT(*) / (COUNT(*) + 3.5)"),
+    ("10 * (COUNT(*) / 7) + 3", "10 * (COUNT(*) / CAST(7 AS numeric)) + 3"),
+    ("SUM(birth_year) / COUNT(*)", "SUM(birth_year) / CAST(COUNT(*) AS numeric)"),
+    ("coalesce(COUNT(*), 0) / CAST(7 AS integer)", "CAST(COUNT(*) AS numeric) / 7"),
+]
+
+
+@pytest.mark.parametrize(("whole", "plain"), TRUNCATED)
+def test_quotient_of_whole_numbers_has_an_interval_of_truncated_ends(
+    gateway: AskedGateway, whole: str, plain: str
+) -> None:
+    """Both ends are values that the cell can have. Other quotients, the negative control, have other ends."""
+    for nested in (False, True):
+        sqls = []
+        for cell in (whole, plain):
+            sql = f"SELECT region, {cell} AS x FROM patients GROUP BY region"
+            sqls.append(f"SELECT x FROM ({sql}) t" if nested else sql)
+        truncated, other = (_asked(gateway, sql) for sql in sqls)
+        ends = [row[-1] for row in truncated.intervals if row[-1] is not None]
+        assert ends
+        assert all(float(end).is_integer() for pair in ends for end in pair)
+        assert not all(
+            float(end).is_integer() for row in other.intervals if row[-1] for end in row[-1]
+        )
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -20,7 +20,7 @@ from gateway.sensitivity.clip import ClipRule
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
 
 
-def analyzed(sql: str, *, pairs: bool = False) -> list[AnalyzedRelease]:
+def analyzed(sql: str, *, pairs: bool = False, square: int = 8) -> list[AnalyzedRelease]:
     bound = bind(sql, CLINIC)
     assert isinstance(bound, Cut)
     return [
@@ -31,7 +31,7 @@ def analyzed(sql: str, *, pairs: bool = False) -> list[AnalyzedRelease]:
                 pairs=pairs,
                 enumerated_groups=100,
                 min_units=10,
-                clip=ClipRule(8),
+                clip=ClipRule(square),
             ),
         )
         for one in bound.releases
@@ -88,8 +88,10 @@ _ASKED = Question(_HEAVY, Fraction(1, 100), pure=False)
 _SHARE = 5_000 / 20_000
 
 
-def _told(histogram: NormHistogram, sql: str = "SELECT COUNT(*) FROM visits") -> ClippedScope:
-    [release] = analyzed(sql)
+def _told(
+    histogram: NormHistogram, sql: str = "SELECT COUNT(*) FROM visits", *, square: int = 8
+) -> ClippedScope:
+    [release] = analyzed(sql, square=square)
     [part] = release.parts
     served = {
         (0, tuple(name for name, _ in part.plan.keys)): ServedHistogram(histogram, exact=True)
@@ -112,6 +114,23 @@ def test_units_at_most_are_told_where_shares_are_told_and_nowhere_else() -> None
     shown = _ASKED.histogram(1)
     hidden = _told(shown, "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis")
     assert (hidden.units, hidden.units_at_most, hidden.rows) == (None, None, None)
+
+
+def test_clip_inside_of_a_bucket_concerns_all_units_of_it_at_most() -> None:
+    """All units have 11 rows, and the declared clip is 10. A clip between buckets, the negative control, has shares."""
+    asked = Question(Population.of(array([[11]] * 3_000)), Fraction(1), pure=False)
+    for seed in range(20):
+        inside = _told(asked.histogram(seed), square=100)
+        assert (inside.units, inside.rows, inside.units_at_most) == (None, None, 1.0)
+        beyond = _told(asked.histogram(seed), square=128)
+        assert beyond.units_at_most is not None
+        assert beyond.units_at_most < 0.1
+        below = _told(asked.histogram(seed), square=64)
+        assert below.rows is not None
+        assert below.rows > 0.1
+    [notice] = clip_notices([_told(asked.histogram(0), square=100)])
+    assert "that concerns at most" in notice
+    assert notice.endswith("which share of the rows it takes is not known")
 
 
 def test_notice_of_a_scope_says_what_a_histogram_cannot_show() -> None:

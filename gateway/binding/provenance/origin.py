@@ -33,6 +33,8 @@ from gateway.plan.formulas import (
 )
 from gateway.plan.node import BrokenPlan
 
+_WHOLE: Final = frozenset({Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT})
+
 
 @dataclass(eq=False, slots=True)
 class Origin:
@@ -58,6 +60,7 @@ class Output:
     """A column: the form in which it follows from a row of its origin, or the key of it that it is.
 
     `reads` are the aggregates it is computed from, `also` has the forms where rows come from one of several origins.
+    `whole`: its type may be one of whole numbers, of which PostgreSQL truncates quotients.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Output:
     key: int | None = None
     reads: Readings = frozenset()
     also: tuple[tuple[Origin, Form], ...] = ()
+    whole: bool = True
 
     @property
     def noisy(self) -> bool:
@@ -110,8 +114,14 @@ class ReleaseRows:
         origin = Origin(name, plan)
         keys = [Output(key, of=origin, key=place) for place, (key, _) in enumerate(plan.keys)]
         measures = [
-            Output(measure, AggregateRef(place), origin, reads=frozenset({Reading(name, place)}))
-            for place, (measure, _) in enumerate(plan.measures)
+            Output(
+                measure,
+                AggregateRef(place),
+                origin,
+                reads=frozenset({Reading(name, place)}),
+                whole=one.type.kind in _WHOLE,
+            )
+            for place, (measure, one) in enumerate(plan.measures)
         ]
         end_of = frozenset({Reading(name, None)})
         ends = [
@@ -216,11 +226,40 @@ def move_column(one: Output, above: dict[Origin, Origin], name: str | None = Non
 _HANDING_ON: Final = frozenset({"round", "coalesce", "nullif"})
 
 
-Lookup: TypeAlias = Callable[[exp.Column], Form | None]
+Lookup: TypeAlias = Callable[[exp.Column], Output | None]
+
+
+def has_whole_type(  # noqa: PLR0911 - one answer for each kind of node
+    node: exp.Expression, lookup: Lookup
+) -> bool:
+    """Whether the expression may have a type of whole numbers; `lookup` has the columns in it.
+
+    INVARIANT: it is False only if PostgreSQL gives the expression another type.
+    """
+    match node:
+        case exp.Paren() | exp.Neg():
+            return has_whole_type(node.this, lookup)
+        case exp.Column():
+            found = lookup(node)
+            return found is None or found.whole
+        case exp.Literal() if not node.is_string:
+            return not set(str(node.this)) & set(".eE")
+        case exp.Cast():
+            return not _to_number(node) or constants.column_type(node.args["to"]).kind in _WHOLE
+        case exp.Anonymous() if name_of_function(node) in _HANDING_ON and node.expressions:
+            # of whole numbers, too, `round` gives a double
+            named, given = name_of_function(node), node.expressions[0]
+            return named != "round" and has_whole_type(given, lookup)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+            return has_whole_type(node.this, lookup) and has_whole_type(node.expression, lookup)
+    return True
 
 
 def form_of(node: exp.Expression, lookup: Lookup) -> Form | None:
-    """The form of an expression; `lookup` has those of the columns in it."""
+    """The form of an expression; `lookup` has the columns in it.
+
+    INVARIANT: a quotient of two whole numbers has none, since PostgreSQL truncates it. It is simulated like other expressions.
+    """
     form = _array(node, lookup) or _form(node, lookup)
     return form if form is not None and any(True for _ in aggregate_places(form)) else None
 
@@ -229,7 +268,8 @@ def _array(node: exp.Expression, lookup: Lookup) -> Form | None:
     """Several values as an array, or its elements as rows."""
     match node:
         case exp.Column():
-            return lookup(node)
+            found = lookup(node)
+            return None if found is None else found.form
         case exp.Paren() | exp.Unnest():
             return _array(node.this, lookup)
         case exp.Cast():
@@ -251,7 +291,7 @@ def _form(  # noqa: PLR0911 - one answer for each kind of node
             return _form(node.this, lookup)
         case exp.Column():
             found = lookup(node)
-            return None if isinstance(found, Each) else found
+            return None if found is None or isinstance(found.form, Each) else found.form
         case exp.Literal() if not node.is_string:
             return _number(node.this)
         case exp.Neg():
@@ -269,6 +309,8 @@ def _form(  # noqa: PLR0911 - one answer for each kind of node
 def _arithmetic(node: exp.Expression, lookup: Lookup) -> Arithmetic | None:
     left, right = _form(node.this, lookup), _form(node.expression, lookup)
     if left is None or right is None:
+        return None
+    if isinstance(node, exp.Div) and has_whole_type(node, lookup):
         return None
     if isinstance(node, exp.Sub):
         return Plus(left, Times(NumberForm(Fraction(-1)), right))

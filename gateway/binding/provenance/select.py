@@ -10,7 +10,14 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.provenance.origin import Origin, Output, TracedSource, form_of, move_column
+from gateway.binding.provenance.origin import (
+    Origin,
+    Output,
+    TracedSource,
+    form_of,
+    has_whole_type,
+    move_column,
+)
 from gateway.binding.provenance.unions import using_joins
 from gateway.binding.select_list import has_aggregate
 from gateway.binding.text.dialect import fold_name, identifier, result_name
@@ -136,12 +143,12 @@ class TracedSelect:
         """How an expression follows from one row of one source."""
         used: dict[Origin, TracedSource] = {}
 
-        def lookup(column: exp.Column) -> Form | None:
+        def lookup(column: exp.Column) -> Output | None:
             source, shown = self.find(column)
             if source is None or shown is None or shown.form is None or shown.of is None:
                 return None
             used[shown.of] = source
-            return shown.form
+            return shown
 
         form = form_of(node, lookup)
         if form is None or len(used) != 1:
@@ -227,7 +234,8 @@ class TracedSelect:
             reads |= self._steering  # a count of rows has no name in it
         if cell is None or cell[2] not in above:
             return Output(name, reads=reads)
-        return Output(name, cell[0], above[cell[2]], reads=reads)
+        whole = has_whole_type(inner, lambda column: self.find(column)[1])
+        return Output(name, cell[0], above[cell[2]], reads=reads, whole=whole)
 
     def _starred(self, star: exp.Expression) -> list[Starred] | None:
         """The columns that a star stands for, where all of them are known."""
