@@ -139,7 +139,7 @@ def _probes(name: str) -> list[tuple[Scalar, list[bool]]]:
     chance = random.Random(_SEED)  # noqa: S311 - a seed, no secret
     place = [one.name for one in _TABLE.columns].index(name)
     cost = Ref(_SCAN.fields[place])
-    made = []
+    made: list[tuple[Scalar, list[bool]]] = []
     for number in range(_PROBES):
         factor = Fraction(_FACTORS[number % len(_FACTORS)])
         moved = Fraction(chance.randrange(-999, 1000), 1000) if number % 3 == 0 else Fraction(0)
