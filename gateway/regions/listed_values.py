@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from gateway.catalog.values import Value
 from gateway.functions.exact_values import Known, NotComputed
 from gateway.plan.scalars import Literal, Ref, Scalar, transform, walk_scalar
+from gateway.ranges.decimal_digits import is_exact
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base
@@ -29,6 +30,8 @@ ListedBox: TypeAlias = tuple[tuple[RegionAxis, Cells], ...]
 
 def tabulate_listed(scalar: Scalar, there: Sequence[Base]) -> list[tuple[Known, ListedBox]] | None:
     """The value of the condition in each box of combinations."""
+    if not is_exact(scalar):
+        return None
     axes = [one.axis for one in there if one.axis is not None]
     if len(axes) < max(_FEWEST, len(there)):
         return None

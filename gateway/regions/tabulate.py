@@ -19,6 +19,7 @@ from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, transform, walk_scalar
 from gateway.plan.sql_text import scalar_sql
+from gateway.ranges.decimal_digits import is_exact
 from gateway.ranges.enumerate import evaluate_at
 from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import (
@@ -76,6 +77,8 @@ def tabulate_values(
     scalar: Scalar, field: Field, axis: RegionAxis, *, as_key: bool = False
 ) -> Classes | None:
     """The cells in which the expression has each of its values; of a key, quotients are taken as exact."""
+    if not as_key and not is_exact(scalar, of_person=axis.of_person):
+        return None
     part = part_of_time(scalar, field)
     if part is not None and (classes := tabulate_values(part, field, axis)) is not None:
         return _composed(transform(scalar, with_reciprocal) if as_key else scalar, part, classes)
@@ -87,7 +90,9 @@ def tabulate_values(
 
 
 def tabulate_condition(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
-    """Where a condition is true and where it is false."""
+    """Where a condition is true and where it is false; None also if a source may compute it in doubles."""
+    if not is_exact(scalar, of_person=axis.of_person):
+        return None
     key = (scalar_sql(scalar), str(field.type), axis)
     found = _COMPARED.get(key, lambda: _solved(scalar, field, axis))
     if found is not None:

@@ -20,7 +20,7 @@ from gateway.binding.expressions import ScalarBinder as Binder
 from gateway.binding.scope import Visible
 from gateway.binding.text.lexer import tokens_of
 from gateway.catalog.domains import Anything, Bound, Domain, Interval
-from gateway.catalog.tables import Column, Table
+from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.sql.clamp import clamp_column
 from gateway.engines.sql.expressions import ScalarSql
@@ -136,6 +136,7 @@ TABLE: Final = Table(
         Column("id", parse_type("bigint")),
         *(Column(name, parse_type(of), domain) for name, (of, domain, _) in STORED.items()),
     ),
+    Protection("id", 1, 1),
 )
 SCAN: Final = Scan(TABLE, "stored", "person")
 RANGES: Final[Mapping[str, Range]] = ranges_of(SCAN)

@@ -13,6 +13,7 @@ INVARIANT: the result is NULL or from `low` to `high`, whatever the expression g
 the clamp is always there, and nothing is cast to a whole number before it is known to fit.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -29,10 +30,12 @@ from sqlalchemy import (
     null,
     true,
     try_cast,
+    type_coerce,
 )
 from sqlalchemy.sql.elements import Grouping
+from sqlalchemy.types import NullType
 
-from gateway.catalog.domains import Anything, Bound, Interval, Values
+from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import Column, Membership, Table
 from gateway.catalog.types import WIDE, ColumnType, Family, Kind
 from gateway.engines.sql.number_types import Digits, as_double, as_number, decimal_digits
@@ -60,6 +63,7 @@ from gateway.engines.sql.pieces import (
 )
 from gateway.engines.sql.times import day_number, is_in_calendar, microseconds
 from gateway.plan.scalars import Ref, Scalar
+from gateway.ranges.decimal_digits import Size, stored_size
 from gateway.ranges.lattice import Lattice
 from gateway.sensitivity.measurement import Total
 
@@ -85,12 +89,25 @@ def clamp_column(  # noqa: PLR0911 - one answer for each kind of column
         case Values(values):
             among = [constant(dialect, one, of) for one in values]
             what = binary(plain) if of.family is Family.TEXT else plain
-            return when(what.in_(among), plain)
+            return when(what.in_(among), _with_digits(dialect, plain, column, public=table.public))
         case _ if column.longest is not None:
             return _short(dialect, plain, column.longest, public=table.public)
         case Interval(low, high):
             shown = _few_digits(dialect, plain, of, public=table.public)
-            return _clamped(dialect, plain, shown, (low, high), of)
+            ends = (constant(dialect, low, of), constant(dialect, high, of))
+            held = [
+                _with_digits(dialect, one, column, public=table.public) for one in (*ends, shown)
+            ]
+            made = _clamped(dialect, plain, ends, held, of)
+            if (
+                of.family is Family.EXACT
+                and _read_size(dialect, column, public=table.public) is None
+            ):
+                # it has the digits that it is stored with, not those of the ends
+                return type_coerce(
+                    made, sql_type(dialect, of) if of.scale is not None else NullType()
+                )
+            return made
         case _:
             inside = _finite(dialect, plain, of)
             shown = _few_digits(dialect, plain, of, public=table.public)
@@ -145,6 +162,22 @@ def _short(dialect: Dialect, text: Sql, longest: int, *, public: bool) -> Sql:
     return case((few, text), (fits, text), else_=null_of(TEXT))
 
 
+def _with_digits(dialect: Dialect, value: Sql, column: Column, *, public: bool) -> Sql:
+    """A decimal without a scale that is within its domain, on DuckDB, in the decimal that its domain says.
+
+    INVARIANT: every use of the column sees this one value, and its type says the digits that arithmetic counts on.
+    """
+    size = _read_size(dialect, column, public=public)
+    return value if size is None else try_cast(value, Numeric(sum(size), size[1]))
+
+
+def _read_size(dialect: Dialect, column: Column, *, public: bool) -> Size | None:
+    """The digits of such a column; None where it is read as it is stored. A column of a public table may be a key."""
+    if dialect != "duckdb" or public or column.type.family is not Family.EXACT:
+        return None
+    return stored_size(column.domain) if column.type.scale is None else None
+
+
 def _few_digits(dialect: Dialect, value: Sql, of: ColumnType, *, public: bool) -> Sql:
     """A decimal whose type says no scale, with at most so many digits behind the point; public ones may be keys."""
     if dialect == "duckdb" or of.family is not Family.EXACT or of.scale is not None:
@@ -166,14 +199,15 @@ def finite_value(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql:
 
 
 def _clamped(
-    dialect: Dialect, sql: Sql, shown: Sql, between_: tuple[Bound, Bound], of: ColumnType
+    dialect: Dialect, sql: Sql, ends: tuple[Sql, Sql], held: Sequence[Sql], of: ColumnType
 ) -> Sql:
-    ends = [constant(dialect, one, of) for one in between_]
+    """`held` are both ends and the value, as expressions see them."""
+    low, high, shown = held
     whens = [(between(sql, *ends), shown)]
     inside = _finite(dialect, sql, of)
     if inside is not None:
         whens.append((~inside.self_group(), null()))
-    whens += [(compare(sql, "<", ends[0]), ends[0]), (compare(sql, ">", ends[1]), ends[1])]
+    whens += [(compare(sql, "<", ends[0]), low), (compare(sql, ">", ends[1]), high)]
     return case(*whens, else_=null())
 
 

@@ -9,12 +9,13 @@ doubles is too large or vanishes. What is too large is NULL here; what would van
 where the ranges prove that they cannot be needed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from sqlalchemy import Numeric, case, cast, func, null, try_cast
+from sqlalchemy import Float, Integer, Numeric, case, cast, func, null, try_cast
+from sqlalchemy.types import NullType
 
 from gateway.catalog.types import Family
 from gateway.engines.sql.partial_select import Dialect, Sql
@@ -41,12 +42,12 @@ from gateway.functions.range_arithmetic import Range
 from gateway.plan.fields import DOUBLE as PLAN_DOUBLE
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar
+from gateway.ranges.decimal_digits import Size, common_size, digits_before, fits, scale_of
 from gateway.ranges.expressions import grain_of
 
 LARGEST_DOUBLE: Final = Fraction(10**300)
 _MOST_DIGITS: Final = 38
 _COMFORTABLE: Final = 2**62
-_LONGEST_SCALE: Final = 18
 _SHORT: Final = 18
 _NEAREST: Final = Fraction(1, 10**300)
 _PLACES: Final = 300
@@ -118,7 +119,38 @@ def decimal_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
         case Ref() | Cast() if scalar.type.precision is not None:
             behind = scalar.type.scale or 0
             return Digits(scalar.type.precision - behind, behind)
+    if scalar.type.family is Family.EXACT:
+        return _rendered_digits(rendering, scalar)
     return result_digits(rendering, scalar)
+
+
+def _rendered_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
+    """Of a decimal without a scale: those of the type that its SQL has, and no more before the point than its range."""
+    size = size_of_type(rendering.sql(scalar).type)
+    if size is None:
+        return None
+    found = rendering.range(scalar)
+    before = size[0] if found is None else min(size[0], digits_before(found.low, found.high))
+    return Digits(before, size[1])
+
+
+def size_of_type(kind: Type) -> Size | None:
+    """The digits of a type of DuckDB that holds numbers exactly; None: a double, or a column as it is stored."""
+    if isinstance(kind, Integer):
+        return 19, 0
+    if not isinstance(kind, Numeric) or isinstance(kind, Float) or kind.precision is None:
+        return None
+    return kind.precision - (kind.scale or 0), kind.scale or 0
+
+
+def union_type(kinds: Sequence[Type]) -> Type:
+    """DuckDB's type of a column whose rows come from columns of these types; of no type where it may be a double."""
+    sizes = [size_of_type(one) for one in kinds]
+    known = [one for one in sizes if one is not None]
+    if len(known) != len(sizes):
+        return NullType()
+    size = common_size(known)
+    return Numeric(sum(size), size[1]) if fits(size) else NullType()
 
 
 def result_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
@@ -128,21 +160,11 @@ def result_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
     """
     whole = scalar.type.family is Family.WHOLE
     found = require_range(rendering, scalar) if whole else rendering.range(scalar)
-    behind = 0 if whole else _scale(grain_of(scalar))
+    behind = 0 if whole else scale_of(grain_of(scalar))
     if behind is None or found is None:
         return None
-    made = Digits(len(str(int(largest_magnitude(found)))), behind)
+    made = Digits(digits_before(found.low, found.high), behind)
     return made if made.type is not None else None
-
-
-def _scale(step: Fraction | None) -> int | None:
-    """How many digits behind the point show every multiple of the step."""
-    if step is None:
-        return None
-    for behind in range(_LONGEST_SCALE + 1):
-        if (step * 10**behind).denominator == 1:
-            return behind
-    return None
 
 
 def common_number(rendering: Rendering, scalars: Iterable[Scalar]) -> Type:

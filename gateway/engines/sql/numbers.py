@@ -22,7 +22,6 @@ from gateway.engines.sql.number_types import (
     fits_bigint,
     largest_magnitude,
     require_range,
-    result_digits,
     wide_integer,
 )
 from gateway.engines.sql.partial_select import Sql
@@ -43,8 +42,9 @@ from gateway.engines.sql.pieces import (
     null_outside,
     when,
 )
-from gateway.functions.range_arithmetic import MOST_BUCKETS, Range
+from gateway.functions.range_arithmetic import MOST_BUCKETS, Bounds, Range
 from gateway.plan.scalars import Call, Literal, Scalar
+from gateway.ranges.decimal_digits import computed_size, result_size
 
 _MOST_PLACES: Final = 400
 _MOST_SHOWN: Final = 15
@@ -288,36 +288,23 @@ def _exact(rendering: Rendering, name: str, call: Call) -> Sql:
         if name in {"/", "%"}:
             given[1] = _not_zero(given[1], EXACT)
         return infix(given[0], name, given[1], EXACT)
-    form = result_digits(rendering, call)
-    sizes = [decimal_digits(rendering, one) for one in call.parts]
-    known = [one for one in sizes if one is not None and one.type is not None]
-    if form is None or len(known) != len(sizes) or name == "/":
+    known = [decimal_digits(rendering, one) for one in call.parts]
+    sizes = [(one.before, one.behind) for one in known if one is not None and one.type is not None]
+    found = rendering.range(call)
+    if found is None or len(known) != len(sizes) or name == "/":
         return _inexact(rendering, name, call.parts)
-    computed = _computed_digits(name, form, known)
-    if computed.type is None or computed.behind > _MOST_BEHIND:
+    result = result_size(call, Bounds(found.low, found.high), sizes)
+    computed = None if result is None else computed_size(name, result, sizes)
+    if result is None or computed is None:
         return _inexact(rendering, name, call.parts)
     # of two short decimals DuckDB makes a short one, and raises where it is too long
-    kinds = [one.type or DOUBLE if computed.short else Numeric(38, one.behind) for one in known]
+    short = Digits(*computed).short
+    kinds = [Digits(*one).type or DOUBLE if short else Numeric(38, one[1]) for one in sizes]
     given = [as_number(rendering, one, kind) for one, kind in zip(call.parts, kinds, strict=True)]
-    kind = form.type or DOUBLE
+    kind = Digits(*result).type or DOUBLE
     if name == "negate":
         return try_cast(infix(integer(0), "-", given[0], kind), kind)
     return try_cast(infix(given[0], name, given[1], kind), kind)
-
-
-def _computed_digits(name: str, form: Digits, known: list[Digits]) -> Digits:
-    """The digits that DuckDB computes with before the result is cut to its `form`.
-
-    INVARIANT: DuckDB raises where a decimal needs more, so these are at most what a decimal has. A product has the digits of
-    both factors behind the point, whatever its grain. For the others both operands are brought to the digits of one.
-    """
-    if name == "*":
-        return Digits(form.before, max(form.behind, sum(one.behind for one in known)))
-    both = [form, *known]
-    return Digits(max(one.before for one in both), max(one.behind for one in both))
-
-
-_MOST_BEHIND: Final = 18
 
 
 def _inexact(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:

@@ -6,15 +6,17 @@ persons only where the units that ride along are equal, whatever the condition s
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 
 from sqlalchemy import Join as SqlJoin
-from sqlalchemy import exists, literal_column, true, union_all
+from sqlalchemy import exists, literal_column, true, type_coerce, union_all
 
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
 from gateway.engines.sql.json_documents import with_json_values
+from gateway.engines.sql.number_types import union_type
 from gateway.engines.sql.partial_select import (
     UNIT,
     Dialect,
@@ -225,7 +227,7 @@ class Relations:
 
     def _union(self, node: UnionAll) -> RelationSql:
         names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
-        sides = []
+        sides, types = [], []
         for side in node.below:
             below = self.of(side)
             expressions = self.expressions(below, side)
@@ -234,7 +236,16 @@ class Relations:
                 for one, made in zip(side.fields, node.fields, strict=True)
             ]
             sides.append(below.select(*items, below.owned.label(UNIT)))
-        return subquery_columns(union_all(*sides).subquery(self.name()), names, owned=True)
+            types.append([one.type for one in items])
+        made = subquery_columns(union_all(*sides).subquery(self.name()), names, owned=True)
+        if self.dialect != "duckdb":
+            return made
+        # a decimal without a scale has the digits that both sides need, and the first one alone says nothing of them
+        columns = dict(made.columns)
+        for one, kinds in zip(node.fields, zip(*types, strict=True), strict=True):
+            if one.type.family is Family.EXACT:
+                columns[one.id] = type_coerce(columns[one.id], union_type(kinds))
+        return replace(made, columns=columns)
 
     def _per_unit(self, node: PerUnit) -> RelationSql:
         below = self.of(node.child)

@@ -217,7 +217,7 @@ def test_long_decimals_never_raise(databases: Databases, monkeypatch: pytest.Mon
     """Neither do steps on the way to a result; with the digits of the result alone DuckDB raises for the rows that it sees."""
     for dialect in ("postgresql", "duckdb"):
         _try_long(databases, dialect)
-    monkeypatch.setattr(numbers, "_computed_digits", lambda _, form, __: form)
+    monkeypatch.setattr(numbers, "computed_size", lambda _, form, __: form)
     with pytest.raises(DBAPIError):
         _try_long(databases, "duckdb")
 
