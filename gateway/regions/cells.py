@@ -51,6 +51,10 @@ class AxisMismatch(ValueError):
 def intersection(one: Cells, other: Cells) -> Cells:
     null = one.null and other.null
     if isinstance(one, StepCells) and isinstance(other, StepCells):
+        if (
+            one.ranges == other.ranges
+        ):  # the parts of a statement have these in common, perhaps thousands
+            return one if one.null is null else other
         return StepCells(_met(one.ranges, other.ranges), null)
     if not isinstance(one, NameCells) or not isinstance(other, NameCells):
         raise AxisMismatch
@@ -89,6 +93,8 @@ def minus(one: Cells, other: Cells) -> Cells:
     """The cells of `one` that `other` does not have."""
     null = one.null and not other.null
     if isinstance(one, StepCells) and isinstance(other, StepCells):
+        if one.ranges == other.ranges:
+            return StepCells((), null)
         return StepCells(_met(one.ranges, range_gaps(other.ranges)), null)
     if not isinstance(one, NameCells) or not isinstance(other, NameCells):
         raise AxisMismatch

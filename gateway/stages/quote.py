@@ -20,6 +20,7 @@ from gateway.budget.balances import balance_of
 from gateway.budget.ledger import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
 from gateway.overlap.auditor import audit
+from gateway.overlap.comparison_work import require_comparable
 from gateway.overlap.question_part import NewQuery
 from gateway.plan.relations import StagedRows
 from gateway.pricing.price import (
@@ -152,6 +153,7 @@ def audit_plan(plan: QueryPlan, journal: Journal) -> Quote:
             for scope in part.compared
         ]
         if news:
+            require_comparable(news)
             audit(news, cache.history(members), policy.auditing)
     return Quote(releases, plan, cells)
 
