@@ -68,6 +68,22 @@ class ResolvedPlan:
                 if found is not None:
                     yield replace(self._over(found), partners=())
 
+    def without_unread(self, measures: Iterable[Measure]) -> "Iterator[ResolvedPlan]":
+        """The rows without outer joins that nothing reads, where persons are asked for: by counts of units or by groups of each.
+
+        INVARIANT: an outer join leaves no row out, so the same persons have these rows.
+        """
+        given = list(measures)
+        ungrouped = not any(one.grouped for one in self.relation.atoms)
+        of_groups = ungrouped and bool(self.lineage.grouped_rows)
+        asked = of_groups or any(one.counts_units for one in given)
+        read = (self.resolved(part) for one in given for part in one.scalars)
+        if not asked or not column_ids(*read).isdisjoint(self.lineage.partners.near):
+            return
+        found = self.lineage.without_unread(self.relation)
+        if found.links != self.relation.links:
+            yield replace(self._over(found), partners=())
+
     @property
     def sides(self) -> "tuple[ResolvedPlan, ...]":
         """The same of each side of its first union of protected rows alone; empty if it reads none."""

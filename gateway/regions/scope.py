@@ -187,6 +187,7 @@ def _revealed(
         yield from _without_few(scope, own, several, one, asked)
         yield from as_if_nobody((own, *several), one)
         left += ((each, told) for each in one.met)
+        left += ((each, told) for each in one.without_unread(told))
         persons = list(_of_persons(own, told, one, asked))
         yield from persons
         keyed = partial(_keys, plan, values, followed)

@@ -1886,3 +1886,31 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM patients GROUP BY 1 HAVING SUM(inco
 -- title: a number over the far side of an outer join
 SELECT COUNT(*) FROM visits WHERE cost > 1000;
 SELECT COUNT(*) FROM (SELECT p.patient_id FROM patients p LEFT JOIN visits v USING (patient_id) GROUP BY 1 HAVING MAX(cost)>1000.01) t;
+
+-- title: a number over rows with an outer join that nobody reads
+SELECT COUNT(*) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT v.patient_id FROM visits v LEFT JOIN prescriptions r USING (visit_id) GROUP BY 1 HAVING MAX(cost)>1000.01) t;
+
+-- title: nobody above an amount, then the largest amount or 0
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id=p.patient_id AND cost > 1000);
+SELECT COUNT(*) FROM patients p WHERE coalesce((SELECT MAX(cost) FROM visits v WHERE v.patient_id=p.patient_id),0)<=1000.01;
+
+-- title: nobody above an amount, then the largest amount or none
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id=p.patient_id AND cost > 1000);
+SELECT COUNT(*) FROM patients p LEFT JOIN (SELECT patient_id, MAX(cost) m FROM visits GROUP BY 1) v ON v.patient_id=p.patient_id WHERE m <= 1000.01 OR m IS NULL;
+
+-- title: distinct persons of rows with an outer join that nobody reads
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(DISTINCT v.patient_id) FROM visits v LEFT JOIN prescriptions r USING (visit_id) WHERE cost > 1000.01;
+
+-- title: EXISTS of rows with an outer join that nobody reads
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id=p.patient_id AND cost > 1000);
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v LEFT JOIN prescriptions r USING (visit_id) WHERE v.patient_id=p.patient_id AND cost > 1000.01);
+
+-- title: persons of rows with an outer join that nobody reads, grouped
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT v.patient_id FROM visits v LEFT JOIN prescriptions r USING (visit_id) WHERE cost > 1000.01 GROUP BY 1) t;
+
+-- title: a number of a person, then rows with an outer join that nobody reads
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits  GROUP BY 1 HAVING MAX(cost)>1000) t;
+SELECT COUNT(*) FROM (SELECT v.patient_id FROM visits v LEFT JOIN prescriptions r USING (visit_id) WHERE cost > 1000.01 GROUP BY 1) t;
