@@ -60,14 +60,18 @@ def row_readings(
     rows are conditions on them.
     """
     whatever = own.region.without_axes(own.numbers - rows.lineage.numbered.keys())
-    near = (rows.near(each) for one in shown for each in one.scalars if not isinstance(each, Ref))
-    asked = names | column_ids(*near)
-    for place, (kind, part, others) in enumerate(rows.row_readings(asked)):
+    asked = [
+        [rows.near(each) for each in one.scalars if not isinstance(each, Ref)] for one in shown
+    ]
+    read = [column_ids(*one) for one in asked]
+    for place, (kind, part, others) in enumerate(rows.row_readings(names.union(*read))):
         if place > MOST_SCOPES:
             raise TooLarge
         said = replace(own, keys=keyed(part), row_reading=kind)
         mine = of_relation(said, part)
-        measured = [one.map_scalars(part.near) for one in shown]
+        # an aggregate over none of the numbers that are read says what it says without the reading
+        about = [one for one, ids in zip(shown, read, strict=True) if ids & part.read_as.keys()]
+        measured = [one.map_scalars(part.near) for one in about]
         several = (mine, *beside(said, told, part), *beside(mine, measured, part.over_bases))
         answers = list[ReleaseScope]()
         for one in dict.fromkeys(several):

@@ -191,7 +191,8 @@ def _revealed(
         persons = list(_of_persons(own, told, one, asked))
         yield from persons
         keyed = partial(_keys, plan, values, followed)
-        readings = list(row_readings(own, told, told_over_bases, one, names=asked_ids, keyed=keyed))
+        shown_below = () if one is followed else told_over_bases
+        readings = list(row_readings(own, told, shown_below, one, names=asked_ids, keyed=keyed))
         yield from readings
         yield from persons_read(own, persons, readings)
         if (rows := one.rows) is not None:
