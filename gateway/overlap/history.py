@@ -311,10 +311,6 @@ class EntryPosition:
             for name, line in self.lines.items()
         }
 
-    def covering(self) -> Rows:
-        """The releases that contain the whole region, judged axis by axis."""
-        return self.where({name: one.alone == 0 for name, one in self.plain.items()})
-
     def inside(self) -> Rows:
         """The releases of which a part may lie within the new region, judged axis by axis: the whole, or groups."""
         kept = {}

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from gateway.overlap.history import EntryPosition, Index, RegionEntry
+from gateway.overlap.history import EntryPosition, Index, RegionEntry, Rows
 from gateway.overlap.inner_sizes import inner_sizes
 from gateway.regions.boxes import Axes, Side, box_share, hull_cells
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, without_null
@@ -286,8 +286,7 @@ class KnownSizes:
 
     def _tightest(self, place: int, around: Side) -> list[RegionEntry]:
         index = self._indexes[place]
-        rows = self._position(place, around).covering()
-        rows = rows[index.totals[rows] >= 0]
+        rows = _counted_around(index, around)
         if not len(rows):
             return []
         volume = np.zeros(len(rows))
@@ -322,6 +321,17 @@ class KnownSizes:
             if not _alike(there, wanted):
                 return False
         return True
+
+
+def _counted_around(index: Index, around: Side) -> Rows:
+    """The counted releases that contain this box; axes that restrict none of them are not looked at."""
+    rows: Rows = np.flatnonzero(index.totals >= 0)
+    for name, line in index.lines.items():
+        places = index.places(name)[rows]
+        if name in around or places.any():
+            cells = around.get(name) or all_cells(line.axis)
+            rows = rows[(line.beside(cells).alone == 0)[places]]
+    return rows
 
 
 def _groups_around(entry: RegionEntry, around: Side) -> Side:

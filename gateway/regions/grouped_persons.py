@@ -45,7 +45,7 @@ class RowsBehind:
 
         The caller has made sure that the relations inside are few (`relations_inside`).
         """
-        found = self._without_unread(ungroup(rows, self.grouped))
+        found = self.without_unread(ungroup(rows, self.grouped))
         union = union_of(found, self.unions)
         if union is None:
             return found
@@ -61,7 +61,7 @@ class RowsBehind:
         [(atoms, links, conditions)] = distinct
         return Relation({}, atoms, links, conditions)
 
-    def _without_unread(self, rows: Relation) -> Relation:
+    def without_unread(self, rows: Relation) -> Relation:
         """The rows without the outer joins, if no condition and no link reads a far side: each row has its row there."""
         read = column_ids(
             *rows.conditions,

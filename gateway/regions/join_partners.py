@@ -23,7 +23,7 @@ from gateway.plan.scalars import (
 from gateway.regions.axis import RegionAxis, is_of_partner
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
-from gateway.regions.normal_form import normal
+from gateway.regions.normal_form import conjunction, normal
 from gateway.regions.predicate import opaque_region, region_of
 from gateway.regions.region import NOTHING, Region, region_along, region_of_cells
 from gateway.regions.relation import Relation, joined
@@ -83,29 +83,32 @@ class Partners:
         """The rows that have a partner, with the conditions and columns that an inner join would have.
 
         The number of rows without a partner reveals the number of rows with one. So if the conditions can select rows
-        without, all rows with a partner are revealed as well.
+        without, all rows with a partner are revealed as well, and those of them that are not selected.
         """
-        columns = {name: normal(self._near_of(one)) for name, one in whole.columns.items()}
-        asked = (part for one in whole.conditions for part in conjuncts(normal(self._near_of(one))))
+        columns = {name: normal(self.near_of(one)) for name, one in whole.columns.items()}
+        asked = (part for one in whole.conditions for part in conjuncts(normal(self.near_of(one))))
         added = [one for one in asked if one not in met.conditions]
         yield replace(met, columns=columns, conditions=(*met.conditions, *added))
         region = region_of(whole.conditions, bases)
         if any(self._can_be_without(part) for box in region.boxes for part in box.parts):
             own = [one for one in whole.conditions if not column_ids(one) & self.near.keys()]
             yield replace(met, columns=columns, conditions=(*met.conditions, *own))
+            far = [self.near_of(one) for one in whole.conditions if one not in own]
+            rest = normal(Call("is not true", (conjunction(far),), BOOLEAN, nullable=False))
+            yield replace(met, columns=columns, conditions=(*met.conditions, *own, rest))
 
-    def _near_of(self, scalar: Scalar) -> Scalar:
+    def near_of(self, scalar: Scalar) -> Scalar:
         """The expression for rows that have their partner."""
         match scalar:
             case Ref(there):
                 near = self.near.get(there.id)
-                return scalar if near is None else self._near_of(near)
+                return scalar if near is None else self.near_of(near)
             case Case(((when, then),)) if column_ids(when) <= self.there:
-                return self._near_of(then)
+                return self.near_of(then)
             case StagedMember():
                 return scalar
             case _:
-                return map_parts(scalar, self._near_of)
+                return map_parts(scalar, self.near_of)
 
     def without_partner(
         self, whole: Relation, bases: Mapping[str, Base]

@@ -239,7 +239,8 @@ class Lineage(PersonValues):
         made, held = self._exists_apart(below, inner, links, conditions, told)
         if isinstance(node.inner.label, Protected):
             self.partners.near[made.field.id] = _TRUE
-            self.partners.meet(below, inner, links, (*inner.conditions, *conditions))
+            rows = replace(inner, conditions=(*inner.conditions, *conditions))
+            self.partners.meet(below, self.without_unread(rows, links), links, rows.conditions)
         return replace(below, columns={**below.columns, node.id: held})
 
     def _exists_apart(
@@ -292,12 +293,22 @@ class Lineage(PersonValues):
 
     def _existing(self, rows: Relation, *, alone: bool) -> Relation:
         """The rows in the form that all rows have that exist for the same persons. `alone`: nothing else names their scans."""
-        behind = RowsBehind(self.grouped_rows, self.unions, self.equalities, self.partners.near)
         try:
-            found = replace(behind.existing(rows), columns={})
+            found = replace(self._behind.existing(rows), columns={})
         except TooLarge:
             return rows
         return self._numbered_anew(found) if alone else found
+
+    @property
+    def _behind(self) -> RowsBehind:
+        return RowsBehind(self.grouped_rows, self.unions, self.equalities, self.partners.near)
+
+    def without_unread(self, rows: Relation, links: frozenset[str] = frozenset()) -> Relation:
+        """The rows without outer joins that neither their conditions nor these links read: each row once, where only its existence
+        is asked for.
+        """
+        found = self._behind.without_unread(replace(rows, links=rows.links | links))
+        return replace(rows, links=rows.links & found.links)
 
     def _numbered_anew(self, rows: Relation, kept: frozenset[str] = frozenset()) -> Relation:
         anew = numbered_anew(rows, self.bases, self.equalities, kept)

@@ -199,3 +199,21 @@ def test_keys_that_begin_alike_are_not_taken_for_each_other() -> None:
         one.cells,
         other.cells,
     ]
+
+
+def test_counted_regions_around_a_box_are_found_along_every_axis() -> None:
+    """Those that are restricted along an axis of the box, or along another one, or not at all; uncounted ones are none."""
+    history = History(
+        [
+            past(1, where((YEAR, ranges((1950, 1959)))), counts=[70]),
+            past(2, where((YEAR, ranges((1900, 1979)))), counts=[500]),
+            past(3, where((DAY, ranges((1, 5)))), counts=[300]),
+            past(4, EVERYTHING, counts=[900]),
+            past(5, where((YEAR, ranges((1940, 1989))))),
+        ]
+    )
+    asked = scope(where((YEAR, ranges((1955, 1965)))))
+    [index] = history.beside(asked)
+    sizes = KnownSizes((index,), dict(index.axes), 1.0)
+    found = sizes._covering({YEAR.name: ranges((1955, 1965))})
+    assert {one.query_id for one in found} == {"q2", "q4"}
