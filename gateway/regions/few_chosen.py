@@ -29,7 +29,8 @@ _COUNTED: Final = frozenset({"count", "sum"})
 class _Chosen:
     """A value of each person from rows that narrow conditions chose. `axes`: whether the person has a row of each.
 
-    `alone`: the other rows do not move it, so without such a row it is 0 or NULL.
+    `alone`: the other rows do not move it, so without such a row it is 0 or NULL. An arm without rows, such as that for NULL
+    beside `cost IS NOT NULL`, is no such condition: nobody has its rows.
     """
 
     name: str
@@ -82,7 +83,7 @@ def _chosen(name: str, followed: ResolvedPlan) -> Iterator[_Chosen]:
     if all(is_of_few_values(Region(rows.region.axes, (box,))) for box in rows.region.boxes):
         return  # few persons have any row
     regions = tuple(dict.fromkeys(regions_of(measure, rows)))
-    small = [one for one in regions if is_small(one)]
+    small = [one for one in regions if one.boxes and is_small(one)]
     if small:
         alone = len(regions) == 1 and measure.function in _COUNTED and not measure.distinct
         axes = tuple(

@@ -825,3 +825,11 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) 
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost * 2) > 1000) t;
 SELECT COUNT(*) FROM patients p WHERE (SELECT MAX(cost) FROM visits v WHERE v.patient_id = p.patient_id) > 500;
 SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND cost > 500);
+
+-- title: people with a condition among visits where one branch of it has no rows
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE visit_date >= DATE '2025-01-01' GROUP BY 1 HAVING BOOL_OR(visit_date >= DATE '2025-06-01')) t;
+SELECT AVG(CASE WHEN k THEN 1 ELSE 0 END) FROM (SELECT patient_id, BOOL_AND(cost > 10) AS k FROM visits WHERE cost IS NOT NULL GROUP BY 1) t;
+SELECT k, COUNT(*) FROM (SELECT patient_id, SUM(least(cost, 5000)) > 1000 AS k FROM visits WHERE cost IS NOT NULL GROUP BY 1) t GROUP BY 1;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING SUM(abs(cost)) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING SUM(CASE WHEN cost <= 10 THEN 1 WHEN cost <= 1000 THEN 2 ELSE 3 END) > 5) t;
