@@ -69,7 +69,8 @@ class ReleaseScope:
     were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
     rows behind an answer whatever the numbers of their persons are, of which the answer is about some. `of_groups`: these
     are persons in the place of their groups, with conditions on the numbers of these. `row_reading`: of which kind it is,
-    if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`).
+    if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`). `as_if_of` is the scope of
+    which this is what it would be if nobody had what it leaves out; scopes that come from the state do not have it.
     """
 
     shape: str
@@ -81,6 +82,7 @@ class ReleaseScope:
     any_numbers: bool = False
     of_groups: bool = False
     row_reading: str = ""
+    as_if_of: "ReleaseScope | None" = field(default=None, compare=False)
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -174,6 +176,8 @@ def aggregate_scopes(
             found.extend(_revealed(plan, scope, followed))
     except (TooLarge, WorkSpent):
         found.append(_too_many_sides(scope))
+    # what is both an answer and another one as if nobody had something is an answer
+    found.sort(key=lambda one: one.as_if_of is not None)
     return tuple(dict.fromkeys(found))
 
 
@@ -269,8 +273,10 @@ def _as_if_nobody(answers: Iterable[ReleaseScope], rows: ResolvedPlan) -> Iterat
         for region in without_absent_partners(scope.region, rows.lineage.partners.is_of_partner):
             found = replace(scope, region=region, unreadable=_unreadable(region, scope.keys))
             found = replace(found, of_groups=scope.of_groups and bool(found.numbers))
-            yield found
-            yield from _with_any_numbers(found)
+            yield replace(found, as_if_of=scope)
+            of_any = next(iter(_with_any_numbers(scope)), scope)
+            for one in _with_any_numbers(found):
+                yield replace(one, as_if_of=of_any)
 
 
 def _row_readings(

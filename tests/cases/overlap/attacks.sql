@@ -1806,3 +1806,16 @@ SELECT COUNT(DISTINCT patient_id) FROM (
   SELECT patient_id, SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date, visit_id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS s
   FROM visits
 ) t WHERE s > 10000.01;
+
+-- title: beside a count in one statement, what leaves out a value and rows that nobody has
+SELECT COUNT(*), COUNT(*) FILTER (WHERE income <> 52311 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL)) FROM patients p;
+
+-- title: two things that nobody has, left out in one statement, and a value
+SELECT COUNT(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL)), COUNT(*) FILTER (WHERE income <> 52311 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.diagnosis = 'nobody')) FROM patients p;
+
+-- title: a name that nobody has in one of three parts of a statement, and a value
+SELECT COUNT(*) FILTER (WHERE cost < 500), COUNT(*) FILTER (WHERE cost >= 500), COUNT(*) FILTER (WHERE cost <> 308.71 AND diagnosis <> 'nobody') FROM visits;
+
+-- title: numbers of people without a name that nobody has, and a value
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'nobody' AND cost <> 308.71 GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;

@@ -833,3 +833,12 @@ SELECT AVG(CASE WHEN k THEN 1 ELSE 0 END) FROM (SELECT patient_id, BOOL_AND(cost
 SELECT k, COUNT(*) FROM (SELECT patient_id, SUM(least(cost, 5000)) > 1000 AS k FROM visits WHERE cost IS NOT NULL GROUP BY 1) t GROUP BY 1;
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING SUM(abs(cost)) > 1000) t;
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING SUM(CASE WHEN cost <= 10 THEN 1 WHEN cost <= 1000 THEN 2 ELSE 3 END) > 5) t;
+
+-- title: people with a condition among the visits without one diagnosis
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'flu' GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis NOT IN ('flu', 'asthma') GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'flu' GROUP BY 1 HAVING MAX(coalesce(cost, 0)) > 1000) t;
+
+-- title: classes of costs of the visits without prescriptions, or without one diagnosis
+SELECT SUM(CASE WHEN cost > 1000 THEN 5 WHEN cost <= 1000 THEN 3 ELSE 2 END) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions r WHERE r.visit_id = v.visit_id);
+SELECT COUNT(*), COUNT(*) FILTER (WHERE cost > 1000), COUNT(*) FILTER (WHERE cost <= 1000), COUNT(*) FILTER (WHERE cost IS NULL) FROM visits WHERE diagnosis <> 'flu';
