@@ -1819,3 +1819,10 @@ SELECT COUNT(*) FILTER (WHERE cost < 500), COUNT(*) FILTER (WHERE cost >= 500), 
 -- title: numbers of people without a name that nobody has, and a value
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'nobody' AND cost <> 308.71 GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+
+-- title: the last day of people, and the same without one day, in other words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(visit_date) >= DATE '2024-03-05') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(DATE '2024-03-05' - visit_date) < 0) t;
+
+-- title: the number of different halves that the query chose, beside all people
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(DISTINCT visit_date <> DATE '2024-03-05') = 2) t;

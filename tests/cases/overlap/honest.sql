@@ -842,3 +842,17 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'flu' GRO
 -- title: classes of costs of the visits without prescriptions, or without one diagnosis
 SELECT SUM(CASE WHEN cost > 1000 THEN 5 WHEN cost <= 1000 THEN 3 ELSE 2 END) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions r WHERE r.visit_id = v.visit_id);
 SELECT COUNT(*), COUNT(*) FILTER (WHERE cost > 1000), COUNT(*) FILTER (WHERE cost <= 1000), COUNT(*) FILTER (WHERE cost IS NULL) FROM visits WHERE diagnosis <> 'flu';
+
+-- title: people by the month of their first visit, and how long ago the last one was
+SELECT m, COUNT(*) FROM (SELECT patient_id, MIN(date_trunc('month', visit_date))::date AS m FROM visits GROUP BY 1) t GROUP BY 1;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(date_trunc('month', visit_date)) >= '2025-01-01') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(DISTINCT date_trunc('month', visit_date)) >= 3) t;
+SELECT AVG(m) FROM (SELECT patient_id, COUNT(DISTINCT date_trunc('month', visit_date)) AS m FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT v.patient_id, MIN(prescribed_at::date) AS m FROM prescriptions r JOIN visits v USING (visit_id) GROUP BY 1) t WHERE m >= DATE '2025-01-01';
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(current_date - visit_date) <= 90) t;
+SELECT AVG(d) FROM (SELECT patient_id, MIN(current_date - visit_date) AS d FROM visits GROUP BY 1) t;
+
+-- title: customers by the day of their last order
+-- of: shop
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY 1 HAVING MAX(ordered_at::date) >= '2026-01-01') t;
+SELECT COUNT(*) FROM (SELECT customer_id, MAX(date_trunc('month', ordered_at)) AS m FROM orders GROUP BY 1) t WHERE m >= DATE '2026-01-01';
