@@ -241,6 +241,8 @@ def is_readable(region: Region) -> bool:
 
 
 def _is_few(cells: Cells, axis: RegionAxis) -> bool:
+    if not axis.readable:
+        return False  # nobody can tell: `opaque_predicates` decides about it
     if axis.kind is AxisKind.NAMES:
         found = cell_count(cells, axis) if axis.quasi else None
         return found is not None and found <= _FINE
