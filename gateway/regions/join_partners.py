@@ -85,8 +85,8 @@ class Partners:
         The number of rows without a partner reveals the number of rows with one. So if the conditions can select rows
         without, all rows with a partner are revealed as well.
         """
-        columns = {name: normal(self._near_of(one)) for name, one in whole.columns.items()}
-        asked = (part for one in whole.conditions for part in conjuncts(normal(self._near_of(one))))
+        columns = {name: normal(self.near_of(one)) for name, one in whole.columns.items()}
+        asked = (part for one in whole.conditions for part in conjuncts(normal(self.near_of(one))))
         added = [one for one in asked if one not in met.conditions]
         yield replace(met, columns=columns, conditions=(*met.conditions, *added))
         region = region_of(whole.conditions, bases)
@@ -94,18 +94,18 @@ class Partners:
             own = [one for one in whole.conditions if not column_ids(one) & self.near.keys()]
             yield replace(met, columns=columns, conditions=(*met.conditions, *own))
 
-    def _near_of(self, scalar: Scalar) -> Scalar:
+    def near_of(self, scalar: Scalar) -> Scalar:
         """The expression for rows that have their partner."""
         match scalar:
             case Ref(there):
                 near = self.near.get(there.id)
-                return scalar if near is None else self._near_of(near)
+                return scalar if near is None else self.near_of(near)
             case Case(((when, then),)) if column_ids(when) <= self.there:
-                return self._near_of(then)
+                return self.near_of(then)
             case StagedMember():
                 return scalar
             case _:
-                return map_parts(scalar, self._near_of)
+                return map_parts(scalar, self.near_of)
 
     def without_partner(
         self, whole: Relation, bases: Mapping[str, Base]

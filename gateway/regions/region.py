@@ -6,7 +6,7 @@ cells with the same rest are grouped, and so on with the rest; every path is a b
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from gateway.json_form import Json, read_mapping, read_sequence, read_string
@@ -142,6 +142,21 @@ def region_of_cells(axis: RegionAxis, cells: Cells) -> Region:
     if cells == all_cells(axis):
         return EVERYTHING
     return Region((axis,), (Box(((axis.name, cells),)),))
+
+
+def region_without_missing(region: Region) -> Region:
+    """The region without the conditions that a value is not NULL."""
+    axes = {one.name: one for one in region.axes}
+    made = NOTHING
+    for box in region.boxes:
+        parts = tuple(
+            (name, cells)
+            for name, cells in box.parts
+            if replace(cells, null=axes[name].nullable) != all_cells(axes[name])
+        )
+        left = tuple(one for one in region.axes if any(one.name == name for name, _ in parts))
+        made = made.join(Region(left, (Box(parts),)))
+    return made
 
 
 _Parts: TypeAlias = tuple[tuple[str, Cells], ...]

@@ -31,7 +31,7 @@ class ResolvedPlan:
     """`region` are the selected rows of the tables in `shape`; `tables` are the protected tables that are read.
 
     `partners` are the rows with join partners that concern it. `within` are the sides of unions that it is about. `read_as` are
-    numbers of persons as expressions over rows.
+    numbers of persons as expressions over rows. `has_partner`: its rows are those that met their partners.
     """
 
     lineage: Lineage
@@ -41,6 +41,7 @@ class ResolvedPlan:
     partners: tuple[Relation, ...]
     within: tuple[UnionSide, ...] = ()
     read_as: Mapping[str, Scalar] = field(default_factory=dict)
+    has_partner: bool = False
 
     @property
     def rows(self) -> "ResolvedPlan | None":
@@ -86,6 +87,10 @@ class ResolvedPlan:
             scalar = one.inside(scalar)
         return substitute(scalar, self.read_as) if self.read_as else scalar
 
+    def near(self, scalar: Scalar) -> Scalar:
+        """The same, with the partners' columns in the place of columns of far sides where all rows have their partner."""
+        return self.inside(self.lineage.partners.near_of(scalar) if self.has_partner else scalar)
+
     @property
     def met(self) -> "Iterator[ResolvedPlan]":
         """For each outer join the rows that have a partner, and those that were selected because they have none."""
@@ -93,7 +98,7 @@ class ResolvedPlan:
             for relation in self.lineage.partners.with_partner(one, self.relation, self.bases):
                 found = self._over(relation)
                 if not found.region.is_nothing:
-                    yield replace(found, partners=())
+                    yield replace(found, partners=(), has_partner=True)
         for relation, region in self.lineage.partners.without_partner(self.relation, self.bases):
             yield replace(self, relation=relation, region=region, partners=())
 
@@ -131,12 +136,17 @@ class ResolvedPlan:
     def _read_as(self, read: Mapping[str, Scalar]) -> "ResolvedPlan":
         """The same with these expressions in the places of numbers."""
         given = self.relation
-        read = {name: self.inside(one) for name, one in read.items()}
+        read = {name: self.near(one) for name, one in read.items()}
         columns = {name: substitute(one, read) for name, one in given.columns.items()}
         conditions = (substitute(one, read) for one in given.conditions)
         asked = tuple(part for one in conditions for part in conjuncts(one))
         made = self._over(replace(given, columns=columns, conditions=asked))
         return replace(made, read_as=read, partners=())
+
+    @property
+    def over_bases(self) -> "ResolvedPlan":
+        """The same for expressions that are over bases already."""
+        return replace(self, relation=self.lineage.with_bases(self.relation))
 
     def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
         """Totals of windows with these names, and the rows that they were computed from.

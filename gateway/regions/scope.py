@@ -5,10 +5,9 @@ same rows in the same groups.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from gateway.catalog.values import Value
 from gateway.plan.aggregates import Aggregate, Measure
@@ -16,25 +15,33 @@ from gateway.plan.node import Node
 from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
-from gateway.regions.absent_partners import without_absent_partners
-from gateway.regions.axis import RegionAxis
-from gateway.regions.cells import Cells, NameCells
+from gateway.regions.cells import NameCells
 from gateway.regions.chosen_keys import KeyPart, parts_of_key
-from gateway.regions.conditional_aggregates import join_regions, regions_of
+from gateway.regions.compared_scopes import (
+    as_if_nobody,
+    persons_read,
+    row_readings,
+    with_any_numbers,
+)
+from gateway.regions.conditional_aggregates import join_regions
 from gateway.regions.declarations import declarations
 from gateway.regions.few_chosen import without_chosen
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
-from gateway.regions.region import Region, TooLarge, region_along
+from gateway.regions.region import TooLarge, region_along
 from gateway.regions.region_work import WorkSpent, allow_work
+from gateway.regions.release_scope import (
+    MOST_SCOPES,
+    GroupKey,
+    ReleaseScope,
+    beside,
+    of_relation,
+    unreadable_of,
+)
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
-from gateway.regions.time_differences import dependent_axes
 from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
-
-_MOST_SCOPES: Final = 512
-"""More scopes of one answer are one opaque scope."""
 
 __all__ = [
     "GroupKey",
@@ -45,49 +52,6 @@ __all__ = [
     "scope_of",
     "scopes_beside",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupKey:
-    """`text` is the normal text of the key, `axis` the one axis it is a function of.
-
-    `values` are its listed values in the order of the enumeration, None where groups are found in the data; `cells` are
-    for each value the cells of the axis that have it.
-    """
-
-    text: str
-    axis: RegionAxis | None
-    values: tuple[Value | None, ...] | None
-    cells: tuple[Cells, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseScope:
-    """`shape` is the normal text of the joined tables: only scopes of equal shape are compared.
-
-    `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
-    were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
-    rows behind an answer whatever the numbers of their persons are, of which the answer is about some. `of_groups`: these
-    are persons in the place of their groups, with conditions on the numbers of these. `row_reading`: of which kind it is,
-    if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`). `as_if_of` is the scope of
-    which this is what it would be if nobody had what it leaves out; scopes that come from the state do not have it.
-    """
-
-    shape: str
-    tables: frozenset[str]
-    region: Region
-    keys: tuple[GroupKey, ...]
-    unreadable: tuple[str, ...]
-    through: frozenset[str] = field(default=frozenset(), compare=False)
-    any_numbers: bool = False
-    of_groups: bool = False
-    row_reading: str = ""
-    as_if_of: "ReleaseScope | None" = field(default=None, compare=False)
-
-    @property
-    def numbers(self) -> frozenset[str]:
-        """The axes of its conditions on values that were computed from the rows of a person."""
-        return frozenset(one.name for one in self.region.axes if one.of_person)
 
 
 def scope_of(
@@ -111,7 +75,7 @@ def scope_of(
         followed.tables,
         followed.region,
         keys,
-        _unreadable(followed.region, keys),
+        unreadable_of(followed.region, keys),
         joined_tables(plan),
     )
 
@@ -153,7 +117,11 @@ def scopes_beside(
     groups for independent, and the total for one more release.
     """
     found = aggregate_scopes(analysis.plan, scope, constants, known)
-    return (*found, replace(scope, keys=())) if analysis.total else found
+    if not analysis.total:
+        return found
+    total = replace(scope, keys=())
+    as_if = (replace(one, keys=(), as_if_of=total) for one in found if one.as_if_of == scope)
+    return (*found, total, *as_if)
 
 
 def aggregate_scopes(
@@ -172,7 +140,7 @@ def aggregate_scopes(
     try:
         with allow_work():
             for one in _of_chosen_keys(plan, scope, followed):
-                found += (one, *_with_any_numbers(one))
+                found += (one, *with_any_numbers(one))
             found.extend(_revealed(plan, scope, followed))
     except (TooLarge, WorkSpent):
         found.append(_too_many_sides(scope))
@@ -192,6 +160,7 @@ def _revealed(
     # a plain number of a person that is summed, or averaged, is no condition
     asked_ids = column_ids(*(one for one in shown if not isinstance(one, Ref)), *divided_by)
     values = [one.values for one in scope.keys]
+    told_over_bases = [one.map_scalars(followed.resolved) for one in given]
     left = deque([(followed, given)])
     windows = set[str]()
     sides, relations, scopes = 0, 0, 0
@@ -199,7 +168,7 @@ def _revealed(
         one, told = left.popleft()
         parts = one.sides
         sides, relations = sides + len(parts), relations + 1
-        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS or scopes > _MOST_SCOPES:
+        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS or scopes > MOST_SCOPES:
             raise TooLarge
         left += ((part, told) for part in parts)
         read = one.reads(told_ids)
@@ -210,42 +179,32 @@ def _revealed(
         own = scope
         if one is not followed:
             keys = _keys(plan, values, followed, one) if one.within else scope.keys
-            own = _of_relation(replace(scope, keys=keys), one)
+            own = of_relation(replace(scope, keys=keys), one)
             yield own
-        beside = _beside(own, told, one)
-        scopes += len(beside)
-        yield from beside
+        several = beside(own, told, one)
+        scopes += len(several)
+        yield from several
         asked = [one.inside(key) for key in divided_by]
         if one.within:
             divided = [*asked, *map(one.inside, followed.lineage.divisions)]
             for each in dict.fromkeys(divided):
                 for piece in parts_of_key(each, one.bases, one.lineage.conditional):
                     yield _part_scope(replace(own, keys=()), piece, one)
-        yield from _without_few(scope, own, beside, one, asked)
-        yield from _as_if_nobody((own, *beside), one)
+        yield from _without_few(scope, own, several, one, asked)
+        yield from as_if_nobody((own, *several), one)
         left += ((each, told) for each in one.met)
-        yield from _of_persons(own, told, one, asked)
+        persons = list(_of_persons(own, told, one, asked))
+        yield from persons
         keyed = partial(_keys, plan, values, followed)
-        yield from _row_readings(own, told, one, asked_ids, keyed)
+        readings = list(row_readings(own, told, told_over_bases, one, names=asked_ids, keyed=keyed))
+        yield from readings
+        yield from persons_read(own, persons, readings)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, rows.measures_of_persons(told_ids)))
             continue
-        for answer in (own, *beside):
-            yield from _with_any_numbers(answer)
-
-
-def _with_any_numbers(scope: ReleaseScope) -> Iterator[ReleaseScope]:
-    """The same rows whatever the numbers of their persons are, if it has conditions on these.
-
-    A number may be a condition on rows in disguise: `bool_or(income > X)` beside `income > X` restricts nothing. So the rows of
-    two numbers would look as if they differed by wide regions in which there is nobody.
-    """
-    if scope.numbers:
-        region = scope.region.without_axes(scope.numbers)
-        unreadable = _unreadable(region, scope.keys)
-        found = replace(scope, region=region, unreadable=unreadable)
-        yield replace(found, any_numbers=True, of_groups=False)
+        for answer in (own, *several):
+            yield from with_any_numbers(answer)
 
 
 def _of_persons(
@@ -258,62 +217,28 @@ def _of_persons(
     if (persons := rows.persons(keys)) is not None:
         found.append((scope, persons, given))
     for grouped, each, measures in found:
-        own = _of_relation(grouped, each)
-        several = (own, *_beside(own, measures, each))
+        own = of_relation(grouped, each)
+        several = (own, *beside(own, measures, each))
         answers = [replace(one, of_groups=bool(one.numbers)) for one in several]
         for one in answers:
             yield one
-            yield from _with_any_numbers(one)
-        yield from _as_if_nobody(answers, each)
-
-
-def _as_if_nobody(answers: Iterable[ReleaseScope], rows: ResolvedPlan) -> Iterator[ReleaseScope]:
-    """The same rows as if nobody had what they leave out, with some numbers of persons and with any."""
-    for scope in answers:
-        for region in without_absent_partners(scope.region, rows.lineage.partners.is_of_partner):
-            found = replace(scope, region=region, unreadable=_unreadable(region, scope.keys))
-            found = replace(found, of_groups=scope.of_groups and bool(found.numbers))
-            yield replace(found, as_if_of=scope)
-            of_any = next(iter(_with_any_numbers(scope)), scope)
-            for one in _with_any_numbers(found):
-                yield replace(one, as_if_of=of_any)
-
-
-def _row_readings(
-    own: ReleaseScope,
-    told: Sequence[Measure],
-    rows: ResolvedPlan,
-    names: frozenset[str],
-    keyed: Callable[[ResolvedPlan], tuple[GroupKey, ...]],
-) -> Iterator[ReleaseScope]:
-    """The same rows with conditions on numbers of persons as conditions on rows, where these say something.
-
-    `names` are the bases that keys and expressions of the answer read, `keyed` gives the keys of a part.
-    """
-    whatever = own.region.without_axes(own.numbers - rows.lineage.numbered.keys())
-    for place, (kind, part, others) in enumerate(rows.row_readings(names)):
-        if place > _MOST_SCOPES:
-            raise TooLarge
-        said = replace(own, keys=keyed(part), row_reading=kind)
-        for one in (_of_relation(said, part), *_beside(said, told, part)):
-            for region in one.region.slices(others):
-                if region != whatever or said.keys != own.keys:
-                    yield replace(one, region=region, unreadable=_unreadable(region, said.keys))
+            yield from with_any_numbers(one)
+        yield from as_if_nobody(answers, each)
 
 
 def _without_few(
     scope: ReleaseScope,
     own: ReleaseScope,
-    beside: Iterable[ReleaseScope],
+    several: Iterable[ReleaseScope],
     rows: ResolvedPlan,
     asked: Sequence[Scalar],
 ) -> Iterator[ReleaseScope]:
     """These rows, and those of its aggregates and of the keys, as all rows but those of few persons."""
-    regions = [one.region for one in beside]
+    regions = [one.region for one in several]
     for part in rows.without_few(regions, asked):
-        yield _of_relation(scope, part)
+        yield of_relation(scope, part)
     for part in without_chosen(rows, regions, asked):
-        yield _of_relation(replace(own, keys=()), part)
+        yield of_relation(replace(own, keys=()), part)
 
 
 def _of_chosen_keys(
@@ -331,7 +256,7 @@ def _of_chosen_keys(
                 yield _part_scope(replace(scope, keys=others), part, followed)
     if followed.lineage.divisions:
         rows = followed.rows or followed
-        grouped = scope if rows is followed else _of_relation(scope, rows)
+        grouped = scope if rows is followed else of_relation(scope, rows)
         for scalar in dict.fromkeys(followed.lineage.divisions):
             for part in parts_of_key(scalar, followed.bases, conditional):
                 yield _part_scope(grouped, part, followed)
@@ -341,41 +266,14 @@ def _part_scope(scope: ReleaseScope, part: KeyPart, followed: ResolvedPlan) -> R
     region = join_regions(scope.region, part.region)
     rest = () if part.rest is None else (_key_of(part.rest, None, followed),)
     keys = (*scope.keys, *rest)
-    return replace(scope, region=region, keys=keys, unreadable=_unreadable(region, keys))
+    return replace(scope, region=region, keys=keys, unreadable=unreadable_of(region, keys))
 
 
 def _too_many_sides(scope: ReleaseScope) -> ReleaseScope:
     region = region_along(
         opaque_axis(f"a side of {scope.shape}", ()), NameCells(frozenset({"true"}))
     )
-    return replace(scope, region=region, unreadable=_unreadable(region, scope.keys))
-
-
-def _of_relation(scope: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
-    region = rows.region
-    unreadable = _unreadable(region, scope.keys)
-    return replace(scope, shape=rows.shape, region=region, unreadable=unreadable)
-
-
-def _beside(
-    scope: ReleaseScope, measures: Iterable[Measure], followed: ResolvedPlan
-) -> tuple[ReleaseScope, ...]:
-    found: dict[Region, None] = {}
-    for measure in measures:
-        for region in regions_of(measure, followed):
-            if region != scope.region:
-                found[region] = None
-        if len(found) > _MOST_SCOPES:
-            raise TooLarge
-    return tuple(
-        replace(scope, region=one, unreadable=_unreadable(one, scope.keys)) for one in found
-    )
-
-
-def _unreadable(region: Region, keys: Iterable[GroupKey]) -> tuple[str, ...]:
-    opaque = tuple(one.name for one in region.axes if not one.readable)
-    grouped = (one.axis for one in keys if one.axis is not None)
-    return opaque + dependent_axes(region, grouped)
+    return replace(scope, region=region, unreadable=unreadable_of(region, scope.keys))
 
 
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from regions.ward import plan_of, scope, where
 
 from gateway.overlap.history import History, PriorRelease, comparable_indexes
 from gateway.regions.names import region_text
-from gateway.regions.region import Region
+from gateway.regions.region import EVERYTHING, Region
 from gateway.regions.row_readings import EVERY_NUMBER, ReadingKind
 from gateway.regions.scope import ReleaseScope, aggregate_scopes
 from gateway.regions.scope_json import scope_json, scope_of_json
@@ -168,13 +168,17 @@ def test_number_over_a_union_is_read_in_each_side() -> None:
     assert region_text(plain) in map(region_text, _read(asked, _ALIKE))
 
 
-@for_each(
-    "condition",
-    ["COUNT(*) < 5", "COUNT(*) >= 1", "COUNT(*) > 2"],
-)
-def test_reading_that_says_nothing_is_no_scope(condition: str) -> None:
-    """All persons with one row, or none of them, are not compared as if they had been asked for."""
-    assert _read(_HAVING.format(condition)) == set()
+@for_each("condition", ["COUNT(*) < 5", "COUNT(*) >= 1"])
+def test_reading_that_says_nothing_is_one_of_all_numbers_alone(condition: str) -> None:
+    """All persons with one row: other numbers of the same rows are conditions on them."""
+    asked = _HAVING.format(condition)
+    assert _read(asked) == {EVERYTHING}
+    assert _read(asked, ReadingKind.ONE.value) == set()
+
+
+def test_reading_that_nobody_meets_is_no_scope() -> None:
+    """Nobody with one row has three."""
+    assert _read(_HAVING.format("COUNT(*) > 2")) == set()
 
 
 @for_each(

@@ -1826,3 +1826,82 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(DATE '
 
 -- title: the number of different halves that the query chose, beside all people
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(DISTINCT visit_date <> DATE '2024-03-05') = 2) t;
+-- title: a number of a person in a CASE, after the rows
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT SUM(CASE WHEN m > 1000.01 THEN 1 ELSE 0 END) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+
+-- title: a number of a person in a FILTER, after the rows
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FILTER (WHERE m > 1000.01) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+
+-- title: a number of a person in an average of a CASE
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT AVG(CASE WHEN m > 1000.01 THEN 1 ELSE 0 END) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+
+-- title: a number of a person as a summed truth value
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT SUM((m > 1000.01)::int) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+
+-- title: a number of a person in GREATEST
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT SUM(greatest(m, 1000.01)) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+
+-- title: a number of a person in a FILTER over joined persons
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FILTER (WHERE m > 1000.01) FROM patients p JOIN (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t USING (patient_id);
+
+-- title: rows after a number of a person in a FILTER
+SELECT COUNT(*) FILTER (WHERE m > 1000.01) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+
+-- title: a number of a person beside names that nobody has
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'no one' GROUP BY 1 HAVING MAX(cost)>1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'nobody' GROUP BY 1 HAVING MAX(cost)>1000.01) t;
+
+-- title: a number of a person beside NOT EXISTS of nobody
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits v WHERE NOT EXISTS (SELECT 1 FROM visits w WHERE w.patient_id = v.patient_id AND w.cost IS NULL) GROUP BY 1 HAVING MAX(cost) > 1000.01) t;
+
+-- title: a number of a person beside NOT IN of nobody
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits v WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE cost IS NULL) GROUP BY 1 HAVING MAX(cost) > 1000.01) t;
+
+-- title: a number of a person EXCEPT those of nobody
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(cost) > 1000.01 EXCEPT SELECT patient_id FROM visits WHERE cost IS NULL) t;
+
+-- title: a number of a person beside a missing partner of nobody
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT v.patient_id FROM visits v LEFT JOIN (SELECT DISTINCT patient_id FROM visits WHERE cost IS NULL) n ON n.patient_id=v.patient_id WHERE n.patient_id IS NULL GROUP BY 1 HAVING MAX(cost) > 1000.01) t;
+
+-- title: a number of a person beside a count of nobody's rows
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits  GROUP BY 1 HAVING MAX(cost) > 1000.01 AND COUNT(*) FILTER (WHERE diagnosis = 'nobody') = 0) t;
+
+-- title: a number that is true for all rows, then another number
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost>1000 GROUP BY 1 HAVING SUM(cost)>=0) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits  GROUP BY 1 HAVING MAX(cost)>1000.01) t;
+
+-- title: a number, then rows with a number that is true for all of them
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits  GROUP BY 1 HAVING MAX(cost)>1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost>1000.01 GROUP BY 1 HAVING MAX(cost)>0) t;
+
+-- title: a number of a person of an outer join in a FILTER
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FILTER (WHERE m > 1000.01) FROM patients p LEFT JOIN (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t USING (patient_id);
+
+-- title: a number of a person of a scalar subquery in a CASE
+SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
+SELECT SUM(CASE WHEN (SELECT MAX(cost) FROM visits v WHERE v.patient_id = p.patient_id) > 1000.01 THEN 1 ELSE 0 END) FROM patients p;
+
+-- title: a number of a person of a union in a FILTER
+SELECT COUNT(*) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FILTER (WHERE m > 1000.01), COUNT(*) FROM (SELECT patient_id, MAX(cost) m FROM visits GROUP BY 1 UNION ALL SELECT patient_id, MAX(cost) m FROM visits WHERE cost < 0 GROUP BY 1) u;
+
+-- title: persons with a number that is true for all, then a sum of the only row
+SELECT COUNT(*) FROM patients JOIN (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t USING (patient_id) WHERE m >= 0 AND income >= 0;
+SELECT COUNT(*) FROM (SELECT patient_id FROM patients GROUP BY 1 HAVING SUM(income) <> 52311) t;
+
+-- title: a number over the far side of an outer join
+SELECT COUNT(*) FROM visits WHERE cost > 1000;
+SELECT COUNT(*) FROM (SELECT p.patient_id FROM patients p LEFT JOIN visits v USING (patient_id) GROUP BY 1 HAVING MAX(cost)>1000.01) t;
