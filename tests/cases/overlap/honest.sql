@@ -856,3 +856,14 @@ SELECT AVG(d) FROM (SELECT patient_id, MIN(current_date - visit_date) AS d FROM 
 -- of: shop
 SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY 1 HAVING MAX(ordered_at::date) >= '2026-01-01') t;
 SELECT COUNT(*) FROM (SELECT customer_id, MAX(date_trunc('month', ordered_at)) AS m FROM orders GROUP BY 1) t WHERE m >= DATE '2026-01-01';
+
+-- title: people by the mean of their days
+-- of: hospital
+SELECT COUNT(*) FROM (SELECT person_id FROM stays GROUP BY 1 HAVING AVG(admitted - DATE '2024-01-01') > 30) t;
+SELECT COUNT(*) FROM (SELECT person_id FROM stays GROUP BY 1 HAVING MAX(DATE '2026-01-01' - admitted) <= 90) t;
+
+-- title: customers with a returned order
+-- of: shop
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY 1 HAVING BOOL_OR(status = 'returned')) t;
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders WHERE coupon <> 'spring' GROUP BY 1 HAVING BOOL_OR(status IN ('sent', 'returned'))) t;
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders WHERE amount > 0 GROUP BY 1 HAVING NOT BOOL_OR(status = 'returned')) t;
