@@ -1905,3 +1905,11 @@ SELECT COUNT(*) FROM (SELECT patient_id FROM patients GROUP BY 1 HAVING SUM(inco
 -- title: a number over the far side of an outer join
 SELECT COUNT(*) FROM visits WHERE cost > 1000;
 SELECT COUNT(*) FROM (SELECT p.patient_id FROM patients p LEFT JOIN visits v USING (patient_id) GROUP BY 1 HAVING MAX(cost)>1000.01) t;
+
+-- title: frequent people among visits without one cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) >= 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost <> 308.71 GROUP BY 1 HAVING COUNT(*) >= 2) t;
+
+-- title: frequent people, by a choice inside of the number that differs by one cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(CASE WHEN cost >= 308.71 THEN 1 ELSE 0 END) >= 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(CASE WHEN cost > 308.71 THEN 1 ELSE 0 END) >= 2) t;
