@@ -16,6 +16,7 @@ history holds scopes, which follow from plans and policies, and released noisy c
 """
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice, product
 from math import prod
 from typing import Final
@@ -44,6 +45,7 @@ from gateway.overlap.trackers import find_trackers
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, subtract_boxes
 from gateway.regions.cells import is_empty, without_null
+from gateway.regions.scope import ReleaseScope
 
 _MOST_GROUPS: Final = 256
 _MOST_BOXES: Final = 16  # of a region: each is tried as a part of one that is small
@@ -62,8 +64,14 @@ def audit(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> N
 
 
 def find_violation(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
-    """The same; the tests check that it raises nothing but a refusal."""
-    within = History()
+    """The same; the tests check that it raises nothing but a refusal.
+
+    The parts of the query are compared twice: as they are, and as if nobody had what any of them leaves out. A part and the
+    same part as if nobody had it differ by just these rows, so they are never compared with each other.
+    INVARIANT: a part that leaves nothing out is compared in both ways.
+    """
+    within, as_if = History(), History()
+    told = {one.scope.as_if_of for one in concerned} - {None}
     for number, one in enumerate(concerned):
         if one.scope.region.is_nothing:
             continue  # an answer about no rows is noise alone
@@ -74,10 +82,21 @@ def find_violation(concerned: Sequence[NewQuery], history: History, rules: Audit
                 raise unreadable_refusal(one.scope.unreadable[0])
             if rules.opaque is UnreadableConditions.ALLOW:
                 continue
-        indexes = comparable_indexes(one.scope, (within, history))
-        if indexes:
-            _audited(part_of(one, indexes), indexes, rules)
-        within.add(PriorRelease(f"{number}", THIS, one.scope, None, one.spread))
+        for parts in _worlds(one.scope, told, within, as_if):
+            indexes = comparable_indexes(one.scope, (parts, history))
+            if indexes:
+                _audited(part_of(one, indexes), indexes, rules)
+            parts.add(PriorRelease(f"{number}", THIS, one.scope, None, one.spread))
+
+
+def _worlds(
+    scope: ReleaseScope, told: AbstractSet[ReleaseScope | None], within: History, as_if: History
+) -> Iterator[History]:
+    """The parts of the query that this one is compared with. `told` are those that leave something out."""
+    if scope.as_if_of is None:
+        yield within
+    if told and scope not in told:
+        yield as_if
 
 
 def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) -> None:

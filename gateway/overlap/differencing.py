@@ -170,6 +170,8 @@ class _Sticking:
 
 
 def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing) -> Narrow | None:
+    if part.differs_by_rows(entry.sides):
+        return None
     for new, old, by_size in _compared(part, entry):
         if not any(meet_boxes(one, other) is not None for one in new for other in old):
             continue

@@ -26,7 +26,7 @@ from gateway.regions.cells import (
     minus,
     union,
 )
-from gateway.regions.chosen_keys import has_chosen_bounds
+from gateway.regions.chosen_bounds import has_chosen_bounds
 from gateway.regions.scope import GroupKey
 
 Wholes: TypeAlias = NDArray[np.int64]

@@ -9,6 +9,7 @@ from gateway.overlap.history import Index, RegionEntry
 from gateway.overlap.joint_keys import joint_groupings
 from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
 from gateway.regions.cells import Cells, all_cells, intersection, is_empty, without_null
+from gateway.regions.row_readings import ReadingKind
 from gateway.regions.scope import ReleaseScope
 
 
@@ -22,7 +23,9 @@ class NewQuery:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPart:
-    """`around` is the hull of its boxes on each axis; `keys` are the groupings whose groups are known."""
+    """`around` is the hull of its boxes on each axis; `keys` are the groupings whose groups are known. `alike`: it reads numbers
+    of persons as if all rows of a person were alike.
+    """
 
     sides: tuple[Side, ...]
     around: Side
@@ -31,6 +34,28 @@ class QuestionPart:
     texts: frozenset[str]  # of all keys
     axes: Axes
     spread: Fraction
+    alike: bool = False
+
+    def differs_by_rows(self, sides: Iterable[Side]) -> bool:
+        """Whether it reads numbers of persons and has the same conditions on them as these: then both differ by rows alone.
+
+        INVARIANT: rows are compared by the parts with any numbers, which both queries have, and sizes of rows can clear these.
+        """
+        if not self.alike:
+            return False
+        numbers = self._numbers(self.sides)
+        return bool(numbers) and self._numbers(sides) == numbers
+
+    def _numbers(self, sides: Iterable[Side]) -> list[Side]:
+        """The different conditions on numbers of persons, in the order of the boxes; none if a box has none."""
+        found = list[Side]()
+        for one in sides:
+            numbers = {name: cells for name, cells in one.items() if self.axes[name].of_person}
+            if not numbers:
+                return []
+            if numbers not in found:
+                found.append(numbers)
+        return found
 
 
 def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
@@ -42,8 +67,10 @@ def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
     sides = tuple(sides_of(scope.region))
     keys = tuple(one for key in scope.keys if (one := grouping_of(key)) is not None)
     texts = frozenset(one.text for one in scope.keys)
+    alike = scope.row_reading in {ReadingKind.ALIKE.value, ReadingKind.ALIKE.every}
+    around = hull_cells(sides, axes)
     joint = joint_groupings(keys)
-    return QuestionPart(sides, hull_cells(sides, axes), keys, joint, texts, axes, concerned.spread)
+    return QuestionPart(sides, around, keys, joint, texts, axes, concerned.spread, alike)
 
 
 @dataclass(frozen=True, slots=True)

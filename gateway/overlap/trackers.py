@@ -197,6 +197,8 @@ def _released_answers(
             entry = index.entries[row]
             if not entry.readable and rules.opaque is UnreadableConditions.ALLOW:
                 continue
+            if part.differs_by_rows(entry.sides):
+                continue
             for sides, groups in _answers(part, entry):
                 count = largest_size(entry, hull_cells(sides, part.axes))
                 answer = RegionAnswer(sides, entry.variance(groups), count, entry)

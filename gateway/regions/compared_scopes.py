@@ -40,8 +40,10 @@ def as_if_nobody(answers: Iterable[ReleaseScope], rows: ResolvedPlan) -> Iterato
         for region in without_absent_partners(scope.region, rows.lineage.partners.is_of_partner):
             found = of_region(scope, region)
             found = replace(found, of_groups=scope.of_groups and bool(found.numbers))
-            yield found
-            yield from with_any_numbers(found)
+            yield replace(found, as_if_of=scope)
+            of_any = next(with_any_numbers(scope), scope)
+            for one in with_any_numbers(found):
+                yield replace(one, as_if_of=of_any)
 
 
 def row_readings(
@@ -81,7 +83,7 @@ def row_readings(
         yield from answers
         for one in answers:
             absent = without_absent_partners(one.region, rows.lineage.partners.is_of_partner)
-            yield from (of_region(one, region) for region in absent)
+            yield from (replace(of_region(one, region), as_if_of=one) for region in absent)
 
 
 def persons_read(
@@ -95,5 +97,10 @@ def persons_read(
         if one.row_reading == EVERY_NUMBER and region_without_missing(one.region) == whatever:
             for each in persons:
                 if each.any_numbers:
-                    yield replace(each, any_numbers=False, row_reading=EVERY_NUMBER)
+                    yield _read(each)
             return
+
+
+def _read(persons: ReleaseScope) -> ReleaseScope:
+    of = None if persons.as_if_of is None else _read(persons.as_if_of)
+    return replace(persons, any_numbers=False, row_reading=EVERY_NUMBER, as_if_of=of)

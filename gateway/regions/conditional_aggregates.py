@@ -23,6 +23,7 @@ from gateway.plan.fields import BOOLEAN
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids, walk_scalar
 from gateway.regions.cells import NameCells
 from gateway.regions.choices import as_choice, of_condition
+from gateway.regions.chosen_bounds import chooses_bounds
 from gateway.regions.names import region_text
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import opaque_axis, opaque_region, truth_of
@@ -86,6 +87,9 @@ def _of_argument(
         there = Call("is not null", (argument,), BOOLEAN, nullable=False)
         yield _met(base, (there,), followed)
         return
+    plain = column_ids(argument).isdisjoint(followed.lineage.conditional)
+    if measure.distinct and plain and not chooses_bounds(argument):
+        return  # as many as groups of each person by this key, and nobody chose where these begin
     moving = tuple(_moving(argument, zero=True)) if measure.function == "sum" else ()
     if moving:
         yield _met(base, moving, followed)

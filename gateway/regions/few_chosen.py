@@ -13,11 +13,11 @@ from typing import Final
 
 from gateway.plan.scalars import Ref, Scalar, column_ids
 from gateway.regions.axis import RegionAxis, partner_axis
-from gateway.regions.cells import Cells, intersection, is_empty
+from gateway.regions.cells import Cells, intersection, is_empty, is_fine, is_only_null
 from gateway.regions.conditional_aggregates import regions_of
 from gateway.regions.join_partners import ALONE
 from gateway.regions.names import region_text, shorten
-from gateway.regions.region import NOTHING, Region, region_along, region_of_cells
+from gateway.regions.region import NOTHING, Region, TooLarge, region_along, region_of_cells
 from gateway.regions.relation import OUTER, Atom, is_of_few_values, is_small
 from gateway.regions.resolved_plan import ResolvedPlan
 from gateway.regions.tabulate import value_cells
@@ -29,7 +29,8 @@ _COUNTED: Final = frozenset({"count", "sum"})
 class _Chosen:
     """A value of each person from rows that narrow conditions chose. `axes`: whether the person has a row of each.
 
-    `alone`: the other rows do not move it, so without such a row it is 0 or NULL.
+    `alone`: the other rows do not move it, so without such a row it is 0 or NULL. An arm without rows, such as that for NULL
+    beside `cost IS NOT NULL`, is no such condition: nobody has its rows.
     """
 
     name: str
@@ -82,8 +83,8 @@ def _chosen(name: str, followed: ResolvedPlan) -> Iterator[_Chosen]:
     if all(is_of_few_values(Region(rows.region.axes, (box,))) for box in rows.region.boxes):
         return  # few persons have any row
     regions = tuple(dict.fromkeys(regions_of(measure, rows)))
-    small = [one for one in regions if is_small(one)]
-    if small:
+    small = [one for one in regions if one.boxes and is_small(one)]
+    if small and not _are_all_rows(small, rows.region):
         alone = len(regions) == 1 and measure.function in _COUNTED and not measure.distinct
         axes = tuple(
             partner_axis(
@@ -92,6 +93,22 @@ def _chosen(name: str, followed: ResolvedPlan) -> Iterator[_Chosen]:
             for one in small
         )
         yield _Chosen(name, axes, alone)
+
+
+def _are_all_rows(arms: Iterable[Region], rows: Region) -> bool:
+    """Whether every row is in one of these, but for NULL, and they divide listed names alone, of which none is narrow.
+
+    INVARIANT: nobody who has a row has none of these then.
+    """
+    left = rows
+    for one in arms:
+        if any(is_fine(axis) for axis in one.axes if axis not in rows.axes):
+            return False
+        try:
+            left = left.without(one)
+        except TooLarge:
+            return False
+    return all(any(is_only_null(cells) for _, cells in box.parts) for box in left.boxes)
 
 
 def _has_others(one: _Chosen, name: str, cells: Cells, followed: ResolvedPlan) -> bool:

@@ -20,6 +20,7 @@ from gateway.ranges.relations import columns_of, domain_bounds
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, StepCells
 from gateway.regions.derivation import Derivation
+from gateway.regions.least_times import least_time
 from gateway.regions.names import shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.relation import Atom, Relation, over_bases, row_count_bounds, ungroup
@@ -137,14 +138,23 @@ class PersonValues(Derivation):
             if self._is_own_value(kept, read):
                 columns[one.id] = self.whole(kept.arguments[0])
                 continue
-            name = f"{kept} of ({grouped})"
             limits = row_count_bounds(kept, bounds.get(one.id))
+            time = least_time(kept)
+            if time is not None:
+                kept, limits = time[0], self._row_bounds(time[0].arguments[0])
             there = kept.function != "count"
             chosen = self.is_choice(measure, of_person=True)
+            like = Ref(Field(one.id, kept.type))
             made = self.made(
-                name, Ref(one), read, limits, nullable=there, chosen=chosen, of_person=True
+                f"{kept} of ({grouped})",
+                like,
+                read,
+                limits,
+                nullable=there,
+                chosen=chosen,
+                of_person=True,
             )
-            columns[one.id] = made
+            columns[one.id] = made if time is None else self.whole(normal(time[1](made)))
             self.measures[made.field.id] = kept
             self._read(made, kept, self._place(below, said, node.child.label))
             self.grouped[made.field.id] = f"({grouped})", below

@@ -241,11 +241,12 @@ def is_readable(region: Region) -> bool:
 
 
 def _is_few(cells: Cells, axis: RegionAxis) -> bool:
+    # `opaque_predicates` decides about what nobody can read; NULL has no weight
+    if not axis.readable or is_only_null(cells):
+        return False
     if axis.kind is AxisKind.NAMES:
         found = cell_count(cells, axis) if axis.quasi else None
         return found is not None and found <= _FINE
-    if is_only_null(cells):
-        return False
     found = cell_count(without_null(cells), axis)
     of_persons = axis.size is None and axis.between is None
     if found is None or found > (_FEW_UNSIZED if of_persons else _FEW):

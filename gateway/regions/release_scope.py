@@ -39,7 +39,8 @@ class ReleaseScope:
     were joined with (`joined_tables`); scopes that come from the state do not have them. `any_numbers`: these are the
     rows behind an answer whatever the numbers of their persons are, of which the answer is about some. `of_groups`: these
     are persons in the place of their groups, with conditions on the numbers of these. `row_reading`: of which kind it is,
-    if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`).
+    if its conditions on numbers of persons are written as conditions on rows (`row_readings.py`). `as_if_of` is the scope of
+    which this is what it would be if nobody had what it leaves out; scopes that come from the state do not have it.
     """
 
     shape: str
@@ -51,6 +52,7 @@ class ReleaseScope:
     any_numbers: bool = False
     of_groups: bool = False
     row_reading: str = ""
+    as_if_of: "ReleaseScope | None" = field(default=None, compare=False)
 
     @property
     def numbers(self) -> frozenset[str]:

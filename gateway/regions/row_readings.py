@@ -133,6 +133,8 @@ class RowReader:
             [product, *others] = rest
             if others or len(product) != 1 or product[0] not in atoms:
                 return scalar
+            if atoms[product[0]].type.family is Family.DATE:
+                return scalar  # a day plus a number that is no whole number is no expression of SQL
             return _moved(atoms[product[0]], factor, constant)
         return _moved(self.value(self._named(scalar, factor, rest, constant)), factor, constant)
 

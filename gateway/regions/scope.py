@@ -117,7 +117,11 @@ def scopes_beside(
     groups for independent, and the total for one more release.
     """
     found = aggregate_scopes(analysis.plan, scope, constants, known)
-    return (*found, replace(scope, keys=())) if analysis.total else found
+    if not analysis.total:
+        return found
+    total = replace(scope, keys=())
+    as_if = (replace(one, keys=(), as_if_of=total) for one in found if one.as_if_of == scope)
+    return (*found, total, *as_if)
 
 
 def aggregate_scopes(
@@ -140,6 +144,8 @@ def aggregate_scopes(
             found.extend(_revealed(plan, scope, followed))
     except (TooLarge, WorkSpent):
         found.append(_too_many_sides(scope))
+    # what is both an answer and another one as if nobody had something is an answer
+    found.sort(key=lambda one: one.as_if_of is not None)
     return tuple(dict.fromkeys(found))
 
 

@@ -16,7 +16,7 @@ from gateway.plan.fields import TIMESTAMP, TIMESTAMPTZ
 from gateway.plan.scalars import Call, Literal
 from gateway.plan.sql_text import scalar_sql
 from gateway.ranges.expressions import bounds_of
-from gateway.regions.chosen_keys import has_chosen_bounds
+from gateway.regions.chosen_bounds import has_chosen_bounds
 
 _ROW = FUNCTIONS["date_bin"]
 _LENGTHS = (1, 420_000_000, 3_600_000_000, DAY, 7 * DAY, 30 * DAY + 7)

@@ -33,7 +33,7 @@ from gateway.overlap.known_sizes import KnownSize, total_of
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
 from gateway.regions.cells import NameCells, StepCells, clip_cells, merge_ranges
-from gateway.regions.chosen_keys import has_chosen_bounds
+from gateway.regions.chosen_bounds import has_chosen_bounds
 from gateway.regions.region import EVERYTHING, NOTHING, Region
 
 ALL_BUT = where((DAY, StepCells(((0, 99), (101, 29_999)))))

@@ -21,6 +21,15 @@ def test_auditor_lets_ordinary_questions_pass(case: Asked) -> None:
     assert walk.refusal is None, (walk.asked, str(walk.refusal), walk.refusal.hint)
 
 
+@for_each("case", HONEST)
+def test_auditor_lets_each_ordinary_question_pass_first(case: Asked) -> None:
+    """No part of a question looks like an attack on another part of it, whatever conditions may be unreadable."""
+    for rules in (DEFAULTS, replace(DEFAULTS, opaque=UnreadableConditions.COUNT_AS_UNKNOWN)):
+        for one in case.asked:
+            walk = walked(replace(case, asked=(one,)), rules)
+            assert walk.refusal is None, (one, str(walk.refusal))
+
+
 @for_each("case", ATTACKS)
 def test_auditor_stops_an_attack_at_its_last_step_or_before(case: Asked) -> None:
     """What would single somebody out is refused, and says what to do."""

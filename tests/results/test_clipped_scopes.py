@@ -147,7 +147,7 @@ def test_notice_of_a_scope_says_what_a_histogram_cannot_show() -> None:
     [hidden] = clip_notices([replace(scope, units=None, rows=None)])
     assert hidden == (
         "visits: each patient counts in full up to a norm of 16 and with less weight beyond it; that concerns at most"
-        " about 1.7 % of them, too few for a histogram to show; which share of the rows it takes is not known"
+        " about 1.7 % of them; which share of the rows it takes is not known"
     )
 
 

@@ -1931,6 +1931,25 @@ SELECT COUNT(*) FROM patients WHERE birth_year >= 1960 AND income NOT IN (160001
 SELECT COUNT(*) FROM patients WHERE birth_year < 1970 AND income <> 52311;
 SELECT COUNT(*) FROM patients WHERE birth_year >= 1970 AND income <> 52311;
 SELECT COUNT(*) FROM patients WHERE income <> 199999;
+-- title: beside a count in one statement, what leaves out a value and rows that nobody has
+SELECT COUNT(*), COUNT(*) FILTER (WHERE income <> 52311 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL)) FROM patients p;
+
+-- title: two things that nobody has, left out in one statement, and a value
+SELECT COUNT(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost IS NULL)), COUNT(*) FILTER (WHERE income <> 52311 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.diagnosis = 'nobody')) FROM patients p;
+
+-- title: a name that nobody has in one of three parts of a statement, and a value
+SELECT COUNT(*) FILTER (WHERE cost < 500), COUNT(*) FILTER (WHERE cost >= 500), COUNT(*) FILTER (WHERE cost <> 308.71 AND diagnosis <> 'nobody') FROM visits;
+
+-- title: numbers of people without a name that nobody has, and a value
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'nobody' AND cost <> 308.71 GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+
+-- title: the last day of people, and the same without one day, in other words
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(visit_date) >= DATE '2024-03-05') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(DATE '2024-03-05' - visit_date) < 0) t;
+
+-- title: the number of different halves that the query chose, beside all people
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(DISTINCT visit_date <> DATE '2024-03-05') = 2) t;
 -- title: a number of a person in a CASE, after the rows
 SELECT COUNT(DISTINCT patient_id) FROM visits WHERE cost > 1000;
 SELECT SUM(CASE WHEN m > 1000.01 THEN 1 ELSE 0 END) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY 1) t;
@@ -2038,3 +2057,10 @@ SELECT COUNT(*) FROM (SELECT v.patient_id FROM visits v LEFT JOIN prescriptions 
 -- title: a number of a person, then rows with an outer join that nobody reads
 SELECT COUNT(*) FROM (SELECT patient_id FROM visits  GROUP BY 1 HAVING MAX(cost)>1000) t;
 SELECT COUNT(*) FROM (SELECT v.patient_id FROM visits v LEFT JOIN prescriptions r USING (visit_id) WHERE cost > 1000.01 GROUP BY 1) t;
+-- title: frequent people among visits without one cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(*) >= 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost <> 308.71 GROUP BY 1 HAVING COUNT(*) >= 2) t;
+
+-- title: frequent people, by a choice inside of the number that differs by one cost
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(CASE WHEN cost >= 308.71 THEN 1 ELSE 0 END) >= 2) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(CASE WHEN cost > 308.71 THEN 1 ELSE 0 END) >= 2) t;

@@ -847,3 +847,44 @@ SELECT COUNT(*) FROM visits WHERE visit_date >= '2025-06-01';
 SELECT CASE WHEN birth_year < 1940 THEN 'old' WHEN birth_year < 1980 THEN 'grown' ELSE 'young' END, birth_year / 10, COUNT(*) FROM patients GROUP BY 1, 2;
 SELECT birth_year / 10 * 10, COUNT(*) FROM patients GROUP BY 1;
 SELECT COUNT(*) FROM patients WHERE birth_year >= 1980;
+-- title: people with a condition among visits where one branch of it has no rows
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE visit_date >= DATE '2025-01-01' GROUP BY 1 HAVING BOOL_OR(visit_date >= DATE '2025-06-01')) t;
+SELECT AVG(CASE WHEN k THEN 1 ELSE 0 END) FROM (SELECT patient_id, BOOL_AND(cost > 10) AS k FROM visits WHERE cost IS NOT NULL GROUP BY 1) t;
+SELECT k, COUNT(*) FROM (SELECT patient_id, SUM(least(cost, 5000)) > 1000 AS k FROM visits WHERE cost IS NOT NULL GROUP BY 1) t GROUP BY 1;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING SUM(abs(cost)) > 1000) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE cost IS NOT NULL GROUP BY 1 HAVING SUM(CASE WHEN cost <= 10 THEN 1 WHEN cost <= 1000 THEN 2 ELSE 3 END) > 5) t;
+
+-- title: people with a condition among the visits without one diagnosis
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'flu' GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis NOT IN ('flu', 'asthma') GROUP BY 1 HAVING BOOL_OR(cost > 1000)) t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE diagnosis <> 'flu' GROUP BY 1 HAVING MAX(coalesce(cost, 0)) > 1000) t;
+
+-- title: classes of costs of the visits without prescriptions, or without one diagnosis
+SELECT SUM(CASE WHEN cost > 1000 THEN 5 WHEN cost <= 1000 THEN 3 ELSE 2 END) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM prescriptions r WHERE r.visit_id = v.visit_id);
+SELECT COUNT(*), COUNT(*) FILTER (WHERE cost > 1000), COUNT(*) FILTER (WHERE cost <= 1000), COUNT(*) FILTER (WHERE cost IS NULL) FROM visits WHERE diagnosis <> 'flu';
+
+-- title: people by the month of their first visit, and how long ago the last one was
+SELECT m, COUNT(*) FROM (SELECT patient_id, MIN(date_trunc('month', visit_date))::date AS m FROM visits GROUP BY 1) t GROUP BY 1;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MAX(date_trunc('month', visit_date)) >= '2025-01-01') t;
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING COUNT(DISTINCT date_trunc('month', visit_date)) >= 3) t;
+SELECT AVG(m) FROM (SELECT patient_id, COUNT(DISTINCT date_trunc('month', visit_date)) AS m FROM visits GROUP BY 1) t;
+SELECT COUNT(*) FROM (SELECT v.patient_id, MIN(prescribed_at::date) AS m FROM prescriptions r JOIN visits v USING (visit_id) GROUP BY 1) t WHERE m >= DATE '2025-01-01';
+SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING MIN(current_date - visit_date) <= 90) t;
+SELECT AVG(d) FROM (SELECT patient_id, MIN(current_date - visit_date) AS d FROM visits GROUP BY 1) t;
+
+-- title: customers by the day of their last order
+-- of: shop
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY 1 HAVING MAX(ordered_at::date) >= '2026-01-01') t;
+SELECT COUNT(*) FROM (SELECT customer_id, MAX(date_trunc('month', ordered_at)) AS m FROM orders GROUP BY 1) t WHERE m >= DATE '2026-01-01';
+
+-- title: people by the mean of their days
+-- of: hospital
+SELECT COUNT(*) FROM (SELECT person_id FROM stays GROUP BY 1 HAVING AVG(admitted - DATE '2024-01-01') > 30) t;
+SELECT COUNT(*) FROM (SELECT person_id FROM stays GROUP BY 1 HAVING MAX(DATE '2026-01-01' - admitted) <= 90) t;
+
+-- title: customers with a returned order
+-- of: shop
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY 1 HAVING BOOL_OR(status = 'returned')) t;
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders WHERE coupon <> 'spring' GROUP BY 1 HAVING BOOL_OR(status IN ('sent', 'returned'))) t;
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY 1 HAVING NOT BOOL_OR(status = 'returned')) t;
