@@ -45,6 +45,22 @@ _SUPERSET = (
 
 HONEST = (
     Dashboard("open windows of literals", _where(_OPEN, _BY_DAY, *_TILES)),
+    Dashboard(
+        "frequent customers of a window",
+        (
+            (
+                "SELECT COUNT(*) FROM (SELECT customer_id FROM orders WHERE order_date >= DATE '{first}' "
+                "GROUP BY 1 HAVING COUNT(*) >= 2) t"
+            ),
+        ),
+        (
+            (
+                "SELECT order_date, COUNT(DISTINCT customer_id), COUNT(*) FROM orders "
+                "WHERE order_date >= DATE '{first}' GROUP BY 1"
+            ),
+        ),
+        days=8,
+    ),
     Dashboard("closed windows of literals", _where(_CLOSED, *_TILES), _where(_CLOSED, _BY_DAY)),
     Dashboard(
         "open windows by the clock",
