@@ -158,6 +158,7 @@ def _promises(query: AnalyzedQuery, accuracy: Accuracy) -> tuple[int, tuple[Prom
         if form is None:
             raise _refused(
                 f"the accuracy of `{column.name}` cannot be predicted, because it combines several aggregations"
+                " or truncates a quotient of whole numbers"
             )
         parts = form.forms if isinstance(form, Each) else (form,)
         for level, part in product(release.levels, parts):

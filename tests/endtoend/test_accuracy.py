@@ -205,7 +205,12 @@ def test_cells_are_within_the_margin_as_often_as_promised(
         ),
         *(
             (f"SELECT {one} AS x FROM patients", {"margin": "1"}, "the accuracy of `x` cannot be predicted, because it depends")
-            for one in ("COUNT(smoker) / COUNT(*)", "COUNT(*) * COUNT(smoker)", "1 / COUNT(*)")
+            for one in ("1.0 * COUNT(smoker) / COUNT(*)", "COUNT(*) * COUNT(smoker)", "1.0 / COUNT(*)")
+        ),
+        (
+            "SELECT COUNT(*) / 7 AS x FROM patients",
+            {"margin": "9"},
+            "or truncates a quotient of whole numbers",
         ),
         (
             "SELECT region, SUM(COUNT(*)) OVER () AS x FROM patients GROUP BY region",
