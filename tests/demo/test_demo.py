@@ -111,7 +111,7 @@ def quiet(line: str) -> str:
     line = re.sub(r"(?<=[^ ]) {2,}", "  ", line)
     line = re.sub(r"norm of [0-9.]+", "norm of #", line)
     line = re.sub(r"((at most )?about [0-9.]+|less than 0.1) %", "a share", line)
-    line = re.sub(r"(?<=concerns a share of them)(,| and) .*", " …", line)
+    line = re.sub(r"(?<=concerns a share of them)(,|;| and) .*", " …", line)
     line = re.sub(r"[0-9-]{10} [0-9:]{5} UTC", "a moment", line)
     return re.sub(r"`[0-9a-f]{24}`", "`a question`", line)
 

@@ -31,7 +31,11 @@ def _wanted(price: str) -> WantedHistogram:
         lowest_price=Epsilon.parse("0.001"),
         highest_price=Epsilon.parse("9"),
     )
-    query = SimpleNamespace(policy=SimpleNamespace(privacy=privacy), epsilon=Epsilon.parse(price))
+    query = SimpleNamespace(
+        policy=SimpleNamespace(privacy=privacy),
+        epsilon=Epsilon.parse(price),
+        cut=SimpleNamespace(releases=(), traced=None),
+    )
     return WantedHistogram(cast("Any", query), _NOTHING, ())
 
 
