@@ -98,13 +98,14 @@ def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int
         tight[name] = (
             (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
         )
-    rows = _among(near.where(kept), clear)
+    lists = _among(_unlike_lists(near, few), clear)
+    rows = np.union1d(_among(near.where(kept), clear), lists)
     single = len(part.sides) == 1
-    chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
+    chosen = _nearest(rows[index.single[rows]], near, rules, lists) if single else []
     if single and index.single.all():
         return chosen
     others = np.union1d(near.where(odd), near.where(tight))
-    others = _among(others, clear)
+    others = np.union1d(_among(others, clear), lists)
     if single:
         others = others[~index.single[others]]
     more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
@@ -115,12 +116,24 @@ def _close(part: QuestionPart, near: EntryPosition, rules: Auditing) -> list[int
     return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
 
 
+def _unlike_lists(near: EntryPosition, few: FewCells) -> Rows:
+    """The releases that meet the part and list other values on an axis without a size: these can be few, whatever is beside them."""
+    meeting = {name: one.shared > 0 for name, one in near.plain.items()}
+    found = np.empty(0, dtype=np.intp)
+    for name, line in near.lines.items():
+        if few.has_lists(line.axis):
+            one = near.plain[name]
+            unlike = (one.outside > 0) | (one.alone > 0)
+            found = np.union1d(found, near.where({**meeting, name: meeting[name] & unlike}))
+    return found
+
+
 def _among(rows: Rows, clear: NDArray[np.bool_]) -> Rows:
     return rows[clear[rows]]
 
 
-def _nearest(rows: Rows, near: EntryPosition, rules: Auditing) -> list[int]:
-    """The nearest releases of one box, for a region of one box."""
+def _nearest(rows: Rows, near: EntryPosition, rules: Auditing, lists: Rows) -> list[int]:
+    """The nearest releases of one box, for a region of one box; those of other `lists` are always possible."""
     index, lying = near.index, near.nearest
     out, left = (_Sticking(len(rows), FewCells(rules)) for _ in range(2))
     for name, line in near.lines.items():
@@ -131,7 +144,7 @@ def _nearest(rows: Rows, near: EntryPosition, rules: Auditing) -> list[int]:
     people = index.totals[rows]
     counting = (people >= 0) & (rules.min_units > 1)
     possible = out.possible(people, counting, rules) & left.possible(people, counting, rules)
-    possible &= _unequal(near, rows)
+    possible = (possible | np.isin(rows, lists)) & _unequal(near, rows)
     rows, far = rows[possible], np.maximum(out.most, left.most)[possible]
     nearest: list[int] = rows[np.lexsort((rows, far))[:MOST_CLOSE]].tolist()
     return nearest

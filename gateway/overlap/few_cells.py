@@ -63,6 +63,10 @@ class FewCells:
             return max(self.most, self._unseen(axis.size))
         return _ALL if self._is_of_lists(axis) else self.most
 
+    def has_lists(self, axis: RegionAxis) -> bool:
+        """Whether listed values of the axis can be few whatever is beside them, also along other axes."""
+        return self.on(axis) == _ALL
+
     def parts(self, cells: Cells, axis: RegionAxis) -> float:
         """The number of narrow parts that these cells are; infinite if they are none."""
         wide = axis_width(cells, axis)

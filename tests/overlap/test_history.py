@@ -126,6 +126,12 @@ def test_pairs_that_are_found_fast_are_those_that_are_found_by_looking_at_all(se
     assert sum(_compared(one) for one in range(seed, seed + draws(10))) > 0
 
 
+@pytest.mark.parametrize("seed", [14, 22, 59])
+def test_releases_of_other_lists_are_not_passed_over(seed: int) -> None:
+    """Here a release of other towns clashes although the years differ by far: the bounds for years alone leave it out."""
+    assert _compared(seed) > 0
+
+
 def _compared(seed: int) -> int:
     """How many clashes there are beside fifty releases, after both ways have found the same."""
     chance = np.random.default_rng(seed)
